@@ -42,18 +42,16 @@ it('packs dist, src and the four documents, nothing else', () => {
   const allowed = /^(?:dist\/.*\.(?:js|d\.ts|js\.map)|src\/.*\.ts|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/
   const paths = files.map((file) => file.path)
   expect(paths.filter((path) => !allowed.test(path) || /(^|\/)test/.test(path))).toEqual([])
-  expect(paths).toEqual(
-    expect.arrayContaining([
-      'README.md',
-      'CHANGELOG.md',
-      'LICENSE',
-      'package.json',
-      'dist/index.js',
-      'dist/index.d.ts',
-    ]),
-  )
-  expect(paths).toContain('src/index.ts')
-  expect(paths).toEqual(expect.arrayContaining(Object.values(manifest.bin)))
+  const needed = [
+    'README.md',
+    'CHANGELOG.md',
+    'LICENSE',
+    'package.json',
+    'src/index.ts',
+    'dist/index.js',
+    'dist/index.d.ts',
+  ]
+  expect([...needed, ...Object.values(manifest.bin)].filter((path) => !paths.includes(path))).toEqual([])
 })
 
 it(`unpacks to less than ${MAX_UNPACKED / 1000} kB`, ({ annotate }) => {
