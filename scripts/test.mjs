@@ -50,6 +50,9 @@ function runVitest() {
     count.skipped += result.numPendingTests + result.numTodoTests
     // A file that fails before its first test (an import error, a hook) has no failed test of its own.
     for (const file of result.testResults) {
+      for (const test of file.assertionResults) {
+        if (test.status !== 'passed' && test.status !== 'failed') console.log(`skipped ${test.fullName}`)
+      }
       const explained = file.assertionResults.some((test) => test.status === 'failed')
       if (file.status === 'failed' && !explained)
         note(file.name.replace(root, ''), false, 'failed outside of its tests')
