@@ -121,6 +121,20 @@ export function restoreStore(caseDir: string, dest: string): string {
   return dest
 }
 
+/**
+ * An empty store at `dest` whose frontier leaves `left` bytes of chunk 0, so that a few small records roll over to
+ * chunk 1. Returns `dest`.
+ */
+export function nearlyFullStore(dest: string, left: number): string {
+  restoreStore(golden('empty').dir, dest)
+  const tail = Buffer.alloc(4)
+  tail.writeUInt32LE(2 ** 32 - left)
+  const fd = openSync(join(dest, 'meta.zr'), 'r+')
+  writeSync(fd, tail, 0, 4, 8)
+  closeSync(fd)
+  return dest
+}
+
 const temporary: string[] = []
 
 afterAll(() => {
