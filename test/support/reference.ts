@@ -37,12 +37,17 @@ export async function runPython(code: string, ...args: string[]): Promise<string
   return python(['-c', code, ...args])
 }
 
+/** Runs a script of test/interop/python. Gives what it printed. */
+export async function runScript(name: string, ...args: string[]): Promise<string> {
+  return python([`${scripts}${name}`, ...args])
+}
+
 /**
  * Lets the original check that `store` holds exactly what `expected` says: a .npy file, a directory of 0.bin, 1.bin, …
  * or an expected.json. Throws with its findings otherwise. `options` as in the script's head.
  */
 export async function checkInterop(store: string, expected: string, ...options: string[]): Promise<void> {
-  await python([`${scripts}check_interop.py`, store, expected, ...options])
+  await runScript('check_interop.py', store, expected, ...options)
 }
 
 /** Lets the original write (or append to) `store`: .npy files, or with `--bytes` any files as byte records. */
@@ -51,7 +56,7 @@ export async function writeStore(
   inputs: readonly string[],
   ...options: string[]
 ): Promise<ReferenceStats> {
-  return JSON.parse(await python([`${scripts}write_store.py`, store, ...inputs, ...options])) as ReferenceStats
+  return JSON.parse(await runScript('write_store.py', store, ...inputs, ...options)) as ReferenceStats
 }
 
 /** SHA-256 of the first `count` batches (data, then labels) of the original's loader with one worker. */
@@ -61,8 +66,8 @@ export async function referenceBatches(
   options: { count: number; batchSize: number; mode: 'sequential' | 'random'; seed: number | bigint },
 ): Promise<string[]> {
   const { count, batchSize, mode, seed } = options
-  const args = [data, labels, String(count), String(batchSize), mode === 'random' ? '1' : '0', String(seed)]
-  return JSON.parse(await python([`${scripts}batches.py`, ...args])) as string[]
+  const args = [String(count), String(batchSize), mode === 'random' ? '1' : '0', String(seed)]
+  return JSON.parse(await runScript('batches.py', data, labels, ...args)) as string[]
 }
 
 /** A running original that works on stores as asked. Each call opens the store anew. */
