@@ -10,14 +10,14 @@ import { golden, goldenCases, restoreStore, tempDir, vectors } from '../support/
 // Its streams are zlib's and some do not shrink, which the check reports; the original reads it.
 const NOT_CHECKED = 'deflate_kinds'
 
-needs('python').describe('the original finds in the restored golden store', () => {
-  it('names to check', () => {
+needs('python').describe('the golden stores as restored', () => {
+  it('are all there', () => {
     expect(goldenCases).toHaveLength(33)
     expect(goldenCases).toContain(NOT_CHECKED)
   })
 
   for (const name of goldenCases.filter((one) => one !== NOT_CHECKED)) {
-    it(`${name} what it wrote`, async () => {
+    it(`${name}: the original finds what it wrote`, async () => {
       const { dir } = golden(name)
       await checkInterop(restoreStore(dir, join(tempDir(), name)), join(dir, 'expected.json'))
     })
