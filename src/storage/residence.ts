@@ -1,0 +1,72 @@
+// storage/: stretches of files side by side in one shared WebAssembly memory, where the kernel can reach them, either
+// read into it or mapped over it.
+
+import { LoaderxError } from '../errors.ts'
+import { createMemory, RESERVED_BYTES, WASM_PAGE } from '../kernel/kernel.ts'
+import type { StoreFile } from './files.ts'
+import type { Mapper } from './mapping.ts'
+
+/** Bytes read with one call. */
+const READ_BYTES = 2 ** 24
+
+/** A memory with one address for each stretch, and the first address behind them. */
+export interface Residence {
+  readonly memory: WebAssembly.Memory
+  readonly addresses: readonly number[]
+  readonly end: number
+}
+
+/**
+ * Makes a memory with room for stretches of the given sizes, each on a 64 KiB boundary. Room that is never touched
+ * costs address space, not memory.
+ * @throws LOADERX_RESIDENCY_UNAVAILABLE when the system gives no such memory
+ */
+export function createResidence(capacities: readonly number[], path: string): Residence {
+  let end = RESERVED_BYTES
+  const addresses = capacities.map((bytes) => {
+    const address = end
+    end += Math.ceil(bytes / WASM_PAGE) * WASM_PAGE
+    return address
+  })
+  try {
+    return { memory: createMemory(end / WASM_PAGE), addresses, end }
+  } catch (cause) {
+    throw new LoaderxError(
+      'LOADERX_RESIDENCY_UNAVAILABLE',
+      `the system gives no memory of ${end} bytes of address space for ${path}; open it with residency: 'file', or raise the limit (ulimit -v)`,
+      { path, actual: end },
+      { cause },
+    )
+  }
+}
+
+/** Reads bytes `from` … `to` of `file` to `address`. @throws LOADERX_TRUNCATED, LOADERX_IO */
+export function loadBytes(
+  memory: WebAssembly.Memory,
+  address: number,
+  file: StoreFile,
+  from: number,
+  to: number,
+): void {
+  for (let at = from; at < to; at += READ_BYTES) {
+    const bytes = Math.min(READ_BYTES, to - at)
+    file.readSync(new Uint8Array(memory.buffer, address + at - from, bytes), at)
+  }
+}
+
+/** Maps `bytes` bytes of `file` from `position` to `address`. @throws LOADERX_RESIDENCY_UNAVAILABLE */
+export function mapBytes(
+  mapper: Mapper,
+  memory: WebAssembly.Memory,
+  address: number,
+  file: StoreFile,
+  position: number,
+  bytes: number,
+): void {
+  if (bytes === 0 || mapper.map(memory, address, file.fd, position, bytes)) return
+  throw new LoaderxError(
+    'LOADERX_RESIDENCY_UNAVAILABLE',
+    `${file.path} cannot be mapped on this file system; open the store with residency: 'file'`,
+    { path: file.path },
+  )
+}
