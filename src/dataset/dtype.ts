@@ -162,7 +162,7 @@ function refusal(dtype: string): string {
   if (/^(V\d*|void\d*)$/.test(kind)) {
     return `${dtype} is void: bytes without a meaning (bfloat16 and structured arrays are saved so); view it as a plain dtype in Python, for example view('uint16'), or ${raw}`
   }
-  if (/[,([{]/.test(kind) && !/^[Mm]8/.test(kind)) {
+  if (/^[[({]|,/.test(kind)) {
     return `${shorten(dtype)} is a structured dtype; write each of its fields as an array of its own, or ${raw}`
   }
   return `${shorten(dtype)} is not a known dtype; known are bool, int8 … uint64, float16 … float64, complex64, complex128, datetime64[unit], timedelta64[unit], U<n> and S<n>`

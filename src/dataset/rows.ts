@@ -15,18 +15,19 @@ export async function pull<T>(
   iterator: Iterator<T> | AsyncIterator<T>,
   signal: AbortSignal | undefined,
 ): Promise<IteratorResult<T>> {
-  signal?.throwIfAborted()
-  const pending = iterator.next()
-  if (signal === undefined || !('then' in pending)) return pending
-  let stop: (() => void) | undefined
+  if (signal === undefined) return iterator.next()
+  signal.throwIfAborted()
+  let stop = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
   })
+  // Before the call: an iterator may abort the signal itself.
+  signal.addEventListener('abort', stop)
   try {
-    return await Promise.race([pending, aborted])
+    return await Promise.race([iterator.next(), aborted])
   } finally {
-    signal.removeEventListener('abort', stop!)
+    signal.removeEventListener('abort', stop)
+    aborted.catch(() => {})
   }
 }
 

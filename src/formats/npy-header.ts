@@ -101,7 +101,10 @@ function readDictionary(text: string, path: string): { descr: string; fortranOrd
   const found = new Map<string, string | boolean | number[]>()
   const fail = (wanted: string): never => {
     const rest = text.slice(at, at + 20)
-    throw invalid(path, `its header has ${rest === '' ? 'its end' : JSON.stringify(rest)} at character ${at} where ${wanted} is wanted`)
+    throw invalid(
+      path,
+      `its header has ${rest === '' ? 'its end' : JSON.stringify(rest)} at character ${at} where ${wanted} is wanted`,
+    )
   }
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at
@@ -131,7 +134,10 @@ function readDictionary(text: string, path: string): { descr: string; fortranOrd
     } else if (key === 'fortran_order') {
       found.set(key, (take(BOOLEAN) ?? fail('True or False')) === 'True')
     } else if (key === 'shape') {
-      found.set(key, readShape(skip, () => take(INTEGER), fail))
+      found.set(
+        key,
+        readShape(skip, () => take(INTEGER), fail),
+      )
     } else {
       throw invalid(path, `its header has the unknown key ${JSON.stringify(key)}`)
     }
