@@ -61,10 +61,14 @@ const BRAND = Symbol.for('loaderx.error')
  * `details` holds the same facts as data; `cause` is the underlying error where there is one.
  */
 export class LoaderxError extends Error {
+  /** Always `LoaderxError`, also in minified bundles. */
   override readonly name: string = 'LoaderxError'
+  /** What happened, as a name that stays the same across releases. */
   readonly code: LoaderxErrorCode
+  /** The facts of the message as data. */
   readonly details: LoaderxErrorDetails
 
+  /** `options.cause` is the underlying error. */
   constructor(code: LoaderxErrorCode, message: string, details: LoaderxErrorDetails = {}, options?: ErrorOptions) {
     super(message, options)
     this.code = code
