@@ -2,7 +2,7 @@
 // plain data.
 
 import { swapBytes } from '../dataset/bytes.ts'
-import { RecordReader, type ReaderState, readerScratch } from '../zrecord/reader.ts'
+import { type Allocate, RecordReader, type ReaderState, readerScratch, SMALL_BYTES } from '../zrecord/reader.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {
@@ -26,8 +26,8 @@ export interface FieldPlan {
 export function fillerScratch(batchSize: number, sampleBytes: number, parts: number): number {
   const records = readerScratch(Math.max(256, 2 ** Math.ceil(Math.log2(batchSize))))
   // Samples that go to another memory pass through here, see RecordReader; long ones do not.
-  const bulk = parts > 1 && sampleBytes < 4096 ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
-  return records + bulk + 4096
+  const bulk = parts > 1 && sampleBytes < SMALL_BYTES ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
+  return records + bulk + 128
 }
 
 /** Fills batches of one field. Not to be shared between threads. */
@@ -110,12 +110,13 @@ function partOf(index: number, starts: readonly number[]): number {
 }
 
 /** Gives pieces of the part's scratch in turn; a reader asks once for each purpose. */
-function fixedAllocator(part: FieldPart): (bytes: number) => number {
+function fixedAllocator(part: FieldPart): Allocate {
   let used = 0
   return (bytes) => {
     const address = part.scratch + used
-    used += Math.ceil(bytes / 64) * 64
-    if (used > part.scratchBytes) throw new RangeError(`a reader asks for ${used} bytes of scratch, more than planned`)
+    const end = used + Math.ceil(bytes / 64) * 64
+    if (end > part.scratchBytes) return undefined
+    used = end
     return address
   }
 }
