@@ -2,6 +2,7 @@
 // the batch size and k; workers change only when it is ready.
 
 import { availableParallelism } from 'node:os'
+import { Dataset } from '../dataset/dataset.ts'
 import type { DType } from '../dataset/dtype.ts'
 import type { NDArray } from '../dataset/ndarray.ts'
 import { LoaderxError } from '../errors.ts'
@@ -9,24 +10,24 @@ import { createSampler } from '../sampler/create.ts'
 import type { IndexSource } from '../sampler/sampler.ts'
 import { type BatchControls, makeBatch } from './batch.ts'
 import { CrewEngine, type Engine, InlineEngine, type StepBytes } from './engine.ts'
-import { type Field, type FieldDataset, type Fields, openFields } from './fields.ts'
+import { type Field, type Fields, openFields } from './fields.ts'
 import { type LoaderOptions, type LoaderSettings, planSlots, settleOptions } from './options.ts'
 import { chooseWorkers } from './workers-auto.ts'
 
 /** A batch: an array for each field, with `batchSize` as its first dimension. */
 export type Batch<F extends Fields = Fields> = BatchControls & {
-  readonly [K in keyof F]: F[K] extends FieldDataset<infer D> ? NDArray<D> : never
+  readonly [K in keyof F]: F[K] extends Dataset<infer D> ? NDArray<D> : never
 }
 
 /** The fields of `new DataLoader(data, labels)`. */
 export interface DataAndLabel<D extends DType, L extends DType> extends Fields {
-  readonly data: FieldDataset<D>
-  readonly label: FieldDataset<L>
+  readonly data: Dataset<D>
+  readonly label: Dataset<L>
 }
 
 /** The field of `new DataLoader(data)`. */
 export interface DataOnly<D extends DType> extends Fields {
-  readonly data: FieldDataset<D>
+  readonly data: Dataset<D>
 }
 
 /**
@@ -61,33 +62,29 @@ export interface DataLoaderConstructor {
    * @throws LOADERX_LENGTH_MISMATCH, LOADERX_EMPTY_DATASET, LOADERX_INVALID_ARGUMENT, LOADERX_ALREADY_CLOSED
    */
   new <D extends DType, L extends DType, Out = Batch<DataAndLabel<D, L>>>(
-    data: FieldDataset<D>,
-    labels: FieldDataset<L>,
+    data: Dataset<D>,
+    labels: Dataset<L>,
     options?: LoaderOptions<Batch<DataAndLabel<D, L>>, Out>,
   ): DataLoader<Out>
   /** A loader over samples without labels: batches have the field `data`. */
   new <D extends DType, Out = Batch<DataOnly<D>>>(
-    data: FieldDataset<D>,
+    data: Dataset<D>,
     options?: LoaderOptions<Batch<DataOnly<D>>, Out>,
   ): DataLoader<Out>
   /** A loader over any number of datasets of equal length, read with the same indices: batches have their names. */
   new <F extends Fields, Out = Batch<F>>(fields: F, options?: LoaderOptions<Batch<F>, Out>): DataLoader<Out>
 }
 
-function isDataset(value: unknown): value is FieldDataset {
-  return typeof value === 'object' && value !== null && Array.isArray((value as Partial<FieldDataset>).parts)
-}
-
 type LooseOptions = LoaderOptions<never, unknown>
 
 /** The constructor's arguments as fields and options, whichever form they have. */
 function readArguments(
-  first: FieldDataset | Fields,
-  second: FieldDataset | LooseOptions | undefined,
+  first: Dataset | Fields,
+  second: Dataset | LooseOptions | undefined,
   third: LooseOptions | undefined,
 ): { fields: Fields; options: LooseOptions } {
-  if (isDataset(second)) return { fields: { data: first as FieldDataset, label: second }, options: third ?? {} }
-  if (isDataset(first)) return { fields: { data: first }, options: second ?? {} }
+  if (second instanceof Dataset) return { fields: { data: first as Dataset, label: second }, options: third ?? {} }
+  if (first instanceof Dataset) return { fields: { data: first }, options: second ?? {} }
   if (typeof first === 'object' && first !== null) return { fields: first, options: second ?? {} }
   const message = `a loader's fields are ${String(first)}; give a dataset, a dataset and its labels, or { name: dataset, … }`
   throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message)
@@ -107,7 +104,7 @@ class Loader implements DataLoader<unknown> {
   #turn: Promise<unknown> = Promise.resolve()
   readonly #onAbort = () => void this.#stop()
 
-  constructor(first: FieldDataset | Fields, second?: FieldDataset | LooseOptions, third?: LooseOptions) {
+  constructor(first: Dataset | Fields, second?: Dataset | LooseOptions, third?: LooseOptions) {
     const { fields, options } = readArguments(first, second, third)
     const settings = settleOptions(options)
     settings.signal?.throwIfAborted()

@@ -1,19 +1,15 @@
 // loader/: the datasets that a loader reads, held open and described as plain data.
 
-import type { Dataset } from '../dataset/dataset.ts'
-import { storeOf } from '../dataset/dataset.ts'
-import { type AnyTypedArray, type DType, type DTypeInfo, dtypeInfo } from '../dataset/dtype.ts'
+import { Dataset, partsOf } from '../dataset/dataset.ts'
+import type { AnyTypedArray, DType, DTypeInfo } from '../dataset/dtype.ts'
 import type { NDArray } from '../dataset/ndarray.ts'
 import { LoaderxError } from '../errors.ts'
 import { type HeldStore, holdStore } from '../zrecord/zrecord.ts'
 import { RESERVED_FIELDS } from './batch.ts'
 import { type FieldPart, type FieldPlan, fillerScratch } from './filler.ts'
 
-/** What may be a field: a dataset, or several read as one. */
-export type FieldDataset<D extends DType = DType> = Pick<Dataset<D>, 'dtype' | 'shape' | 'length' | 'parts'>
-
 /** Datasets by field name. */
-export type Fields = Readonly<Record<string, FieldDataset>>
+export type Fields = Readonly<Record<string, Dataset>>
 
 /** One field of a loader. */
 export class Field {
@@ -24,42 +20,40 @@ export class Field {
   readonly length: number
   readonly codec: 'raw' | 'flate'
   readonly held: readonly HeldStore[]
-  readonly #info: DTypeInfo
+  readonly #dtypes: readonly DTypeInfo[]
   readonly #shape: readonly number[]
   readonly #starts: readonly number[]
 
-  constructor(name: string, dataset: FieldDataset) {
+  constructor(name: string, dataset: Dataset) {
+    const parts = partsOf(dataset)
+    const last = parts.at(-1)!
     this.name = name
-    const stores = dataset.parts.map(storeOf)
-    const info = dtypeInfo(dataset.parts[0]!.descr)
-    this.#info = info
     this.dtype = dataset.dtype
+    this.sampleBytes = dataset.sampleBytes
+    this.length = last.start + last.length
+    this.codec = parts.some((part) => part.store.codec === 'flate') ? 'flate' : 'raw'
+    this.#dtypes = parts.map((part) => part.dtype)
     this.#shape = dataset.shape
-    this.sampleBytes = dataset.shape.reduce((bytes, dimension) => bytes * dimension, info.itemBytes)
-    this.codec = dataset.parts.some((part) => part.codec === 'flate') ? 'flate' : 'raw'
-    this.held = stores.map(holdStore)
-    const starts = [0]
-    for (const { state } of this.held) starts.push(starts.at(-1)! + state.length)
-    this.#starts = starts
-    this.length = starts.at(-1)!
+    this.#starts = [...parts.map((part) => part.start), this.length]
+    this.held = parts.map((part) => holdStore(part.store))
   }
 
   /** A plan for one reader, with scratch of its own. `scratch` collects what was taken, to give it back. */
   plan(batchSize: number, scratch: (() => void)[]): FieldPlan {
     const scratchBytes = fillerScratch(batchSize, this.sampleBytes, this.held.length)
-    const parts = this.held.map(({ state, arena }): FieldPart => {
+    const parts = this.held.map(({ state, arena }, i): FieldPart => {
       const address = arena.allocate(scratchBytes)
       scratch.push(() => arena.release(address))
-      return { state, scratch: address, scratchBytes }
+      const { bigEndian, elementBytes } = this.#dtypes[i]!
+      return { state, swapWidth: bigEndian ? elementBytes : 1, scratch: address, scratchBytes }
     })
-    const swapWidth = this.#info.bigEndian ? this.#info.elementBytes : 1
-    return { name: this.name, sampleBytes: this.sampleBytes, swapWidth, parts, starts: this.#starts }
+    return { name: this.name, sampleBytes: this.sampleBytes, parts, starts: this.#starts }
   }
 
   /** The array over the bytes of a batch. */
   array(batchSize: number, bytes: Uint8Array): NDArray {
-    const { array, itemBytes, itemElements } = this.#info
-    const elements = (bytes.byteLength / itemBytes) * itemElements
+    const { array, elementBytes } = this.#dtypes[0]!
+    const elements = bytes.byteLength / elementBytes
     const data: AnyTypedArray = new array(bytes.buffer, bytes.byteOffset, elements)
     return { dtype: this.dtype, shape: [batchSize, ...this.#shape], data }
   }
@@ -86,7 +80,7 @@ export function openFields(datasets: Fields): Field[] {
         throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { field: name })
       }
       const dataset = datasets[name]
-      if (!Array.isArray(dataset?.parts)) {
+      if (!(dataset instanceof Dataset)) {
         const message = `field ${JSON.stringify(name)} is not a dataset; open one with Dataset.open`
         throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { field: name })
       }

@@ -7,6 +7,8 @@ import { type Allocate, RecordReader, type ReaderState, readerScratch, SMALL_BYT
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {
   readonly state: ReaderState
+  /** Unit whose bytes are swapped after the copy; 1 when nothing is. */
+  readonly swapWidth: number
   readonly scratch: number
   readonly scratchBytes: number
 }
@@ -15,8 +17,6 @@ export interface FieldPart {
 export interface FieldPlan {
   readonly name: string
   readonly sampleBytes: number
-  /** Unit whose bytes are swapped after the copy; 1 when nothing is. */
-  readonly swapWidth: number
   readonly parts: readonly FieldPart[]
   /** First sample of each part, and the number of samples as the last element. */
   readonly starts: readonly number[]
@@ -42,28 +42,39 @@ export class FieldFiller {
 
   /** Fills `into` with the samples of `indices`, back to back. @throws as Zrecord.gather */
   fill(indices: BigUint64Array, into: Uint8Array): void {
-    const { sampleBytes, swapWidth } = this.plan
+    const { sampleBytes, parts } = this.plan
     const bounds = { exactly: sampleBytes }
-    if (this.#readers.length === 1) this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
-    else {
-      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-        this.#readers[part]!.gather(local, into, { offsets }, bounds)
-      }
+    if (parts.length === 1) {
+      this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
+      swapBytes(into, parts[0]!.swapWidth)
+      return
     }
-    swapBytes(into, swapWidth)
+    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+      this.#readers[part]!.gather(local, into, { offsets }, bounds)
+      this.#swap(part, into, offsets)
+    }
   }
 
   /** As {@link fill}; reads of files leave the event loop free. */
   async fillAsync(indices: BigUint64Array, into: Uint8Array): Promise<void> {
-    const { sampleBytes, swapWidth } = this.plan
+    const { sampleBytes, parts } = this.plan
     const bounds = { exactly: sampleBytes }
-    if (this.#readers.length === 1) await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
-    else {
-      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-        await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
-      }
+    if (parts.length === 1) {
+      await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
+      swapBytes(into, parts[0]!.swapWidth)
+      return
     }
-    swapBytes(into, swapWidth)
+    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+      await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
+      this.#swap(part, into, offsets)
+    }
+  }
+
+  #swap(part: number, into: Uint8Array, offsets: Float64Array): void {
+    const { sampleBytes, parts } = this.plan
+    const { swapWidth } = parts[part]!
+    if (swapWidth === 1) return
+    for (const at of offsets) swapBytes(into.subarray(at, at + sampleBytes), swapWidth)
   }
 
   /** Whether a fill waits for reads of files. */
