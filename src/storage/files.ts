@@ -35,11 +35,20 @@ export interface StoreFile {
   close(): void
 }
 
+/** What a look at a name tells. */
+export interface FileFacts {
+  /** Whether it is a plain file, and not a link, directory, pipe or device. */
+  readonly plain: boolean
+  readonly bytes: number
+  /** Bytes that it takes on the disk; a sparse file takes fewer than it has. */
+  readonly allocated: number
+}
+
 /** The files of one directory. Names are plain names without a separator. */
 export interface StoreDirectory {
   readonly path: string
-  /** What stands under `name`: a plain file, something else (link, directory, pipe …), or nothing. */
-  kind(name: string): 'file' | 'other' | undefined
+  /** What stands under `name`, or undefined when nothing does. Links are not followed. */
+  look(name: string): FileFacts | undefined
   open(name: string, mode: FileMode): StoreFile
   rename(from: string, to: string): Promise<void>
   remove(name: string): Promise<void>
@@ -174,10 +183,11 @@ export class NodeDirectory implements StoreDirectory {
     this.path = path
   }
 
-  kind(name: string): 'file' | 'other' | undefined {
+  look(name: string): FileFacts | undefined {
     const path = join(this.path, name)
     try {
-      return lstatSync(path).isFile() ? 'file' : 'other'
+      const facts = lstatSync(path)
+      return { plain: facts.isFile(), bytes: facts.size, allocated: (facts.blocks ?? 0) * 512 }
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw ioError('look at', path, cause)

@@ -2,7 +2,7 @@
 // read into it or mapped over it.
 
 import { LoaderxError } from '../errors.ts'
-import { createMemory, RESERVED_BYTES, WASM_PAGE } from '../kernel/kernel.ts'
+import { createMemory, MAX_PAGES, RESERVED_BYTES, WASM_PAGE } from '../kernel/kernel.ts'
 import type { StoreFile } from './files.ts'
 import type { Mapper } from './mapping.ts'
 
@@ -18,10 +18,11 @@ export interface Residence {
 
 /**
  * Makes a memory with room for stretches of the given sizes, each on a 64 KiB boundary. Room that is never touched
- * costs address space, not memory.
+ * costs address space, not memory. `whole` gives the memory its full 4 GiB at once: a memory with files mapped over it
+ * must never grow, because growing makes all of it writable and the engine gives up when that is refused.
  * @throws LOADERX_RESIDENCY_UNAVAILABLE when the system gives no such memory
  */
-export function createResidence(capacities: readonly number[], path: string): Residence {
+export function createResidence(capacities: readonly number[], path: string, whole: boolean): Residence {
   let end = RESERVED_BYTES
   const addresses = capacities.map((bytes) => {
     const address = end
@@ -29,7 +30,7 @@ export function createResidence(capacities: readonly number[], path: string): Re
     return address
   })
   try {
-    return { memory: createMemory(end / WASM_PAGE), addresses, end }
+    return { memory: createMemory(whole ? MAX_PAGES : end / WASM_PAGE), addresses, end }
   } catch (cause) {
     throw new LoaderxError(
       'LOADERX_RESIDENCY_UNAVAILABLE',

@@ -36,7 +36,7 @@ export function readDeclarations(entry: string): { checker: ts.TypeChecker; expo
 }
 
 /** The declarations that users see: not private ones, whatever the way they are written. */
-export function isPublic(declaration: ts.Declaration): boolean {
+function isPublic(declaration: ts.Declaration): boolean {
   const name = ts.getNameOfDeclaration(declaration)
   return !(
     (name !== undefined && ts.isPrivateIdentifier(name)) ||

@@ -1,0 +1,328 @@
+// zrecord/: batched random reads. A batch is resolved by the kernel into a plan (every entry checked, nothing copied)
+// and then brought by whichever way is fastest: one kernel call, record by record from memory, or reads of the files.
+// A reader works on a plain state that can be sent to another thread.
+
+import { createInflater, type Inflater } from '../codec/inflate.ts'
+import { LoaderxError } from '../errors.ts'
+import { decodeEntry, entryFault, entryPosition } from '../format/entry.ts'
+import { HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
+import { instantiateKernel, type KernelExports, WASM_PAGE } from '../kernel/kernel.ts'
+import { NodeDirectory } from '../storage/files.ts'
+import { fileMapper } from '../storage/mapping.ts'
+import { createResidence, mapBytes } from '../storage/residence.ts'
+import { StoreFiles } from './files.ts'
+import { type Indices, writeIndices } from './indices.ts'
+import { checkRoom, denseEnd, type Layout, Plan, planReads, type ReadGroup } from './plan.ts'
+import { bringRecord, type Transfer } from './scatter.ts'
+import { type ByteSource, WINDOW_OVERLAP, type WindowState, Windows } from './windows.ts'
+
+/** Everything that a thread needs to read a store; can be sent to a worker. */
+export interface ReaderState {
+  readonly path: string
+  readonly kind: 'memory' | 'mapped' | 'file'
+  readonly length: number
+  readonly limits: Uint32Array
+  /** The memory that holds the record table (with the header before it) and, when `dataAddress` is set, chunk 0. */
+  readonly memory: WebAssembly.Memory
+  readonly metaAddress: number
+  readonly dataAddress: number | undefined
+  /** Bytes of chunk 0 from `dataAddress`. */
+  readonly dataBytes: number
+  /** For `file`: one byte for each 64 KiB of meta.zr, 1 when it has been read to its place. */
+  readonly pagesAddress: number | undefined
+  readonly windowBytes: number
+  readonly windows: readonly WindowState[]
+}
+
+/** Which records a gather accepts: any that fits, or only those of exactly one length (samples of a dataset). */
+export interface GatherBounds {
+  readonly exactly?: number
+}
+
+/** Records shorter than this are copied by one kernel call and a second copy of the whole batch. */
+const SMALL_BYTES = 4096
+/** Most bytes that a batch takes beside the store before it is copied record by record. */
+const SCRATCH_BYTES = 32 * 2 ** 20
+const LIMITS_BYTES = 4096 * 4
+
+/** Bytes of scratch that a reader needs for batches of `n` records. */
+export function readerScratch(n: number): number {
+  return LIMITS_BYTES + n * 24
+}
+
+/** Reads batches from one store. Not to be shared between threads. */
+export class RecordReader {
+  state: ReaderState
+  readonly #kernel: KernelExports
+  readonly #allocate: (bytes: number) => number
+  readonly #release: (address: number) => void
+  readonly #windows: Windows
+  #files: StoreFiles | undefined
+  #inflater: Inflater | undefined
+  #scratch = { address: 0, records: -1 }
+  #bulk = { address: 0, bytes: 0 }
+  #data: Uint8Array | undefined
+
+  /**
+   * @param allocate gives scratch in the state's memory, `release` takes it back
+   * @param files the store's files, when the thread has them open already
+   */
+  constructor(
+    state: ReaderState,
+    allocate: (bytes: number) => number,
+    release: (address: number) => void = () => {},
+    files?: StoreFiles,
+  ) {
+    this.state = state
+    this.#kernel = instantiateKernel(state.memory)
+    this.#allocate = allocate
+    this.#release = release
+    this.#files = files
+    this.#windows = new Windows(state.windowBytes, state.windows, (chunk, start) => this.#openWindow(chunk, start))
+  }
+
+  get windows(): WindowState[] {
+    return this.#windows.states
+  }
+
+  /** Takes note that the store has other records or limits now; the memory and its addresses stay. */
+  advance(length: number, limits: Uint32Array): void {
+    this.state = { ...this.state, length, limits }
+    if (this.#scratch.records >= 0) this.#writeLimits()
+  }
+
+  #writeLimits(): void {
+    const { memory, limits } = this.state
+    new Uint32Array(memory.buffer, this.#scratch.address, limits.length).set(limits)
+  }
+
+  #ownFiles(): StoreFiles {
+    this.#files ??= new StoreFiles(new NodeDirectory(this.state.path))
+    return this.#files
+  }
+
+  #decoder = (): Inflater => {
+    this.#inflater ??= createInflater()
+    return this.#inflater
+  }
+
+  /**
+   * Gathers from memory. Not for `file`, whose reads can wait: see {@link gatherFile}.
+   * @throws as Zrecord.gather
+   */
+  gather(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds = {}): void {
+    const transfer = this.#prepare(indices, into, layout, bounds)
+    if (transfer === undefined) return
+    const { plan } = transfer
+    if (this.state.kind === 'file') {
+      for (const group of planReads(plan)) this.#bringGroup(transfer, group, this.#readGroupSync(group))
+      return
+    }
+    if (this.state.dataAddress === undefined) {
+      for (let i = 0; i < plan.length; i++) bringRecord(transfer, i, this.#windows, this.#decoder)
+      return
+    }
+    this.#bringFromMemory(transfer, this.state.dataAddress)
+  }
+
+  /** As {@link gather}, with reads that leave the event loop free when the bytes are in the files. */
+  async gatherAsync(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds = {}): Promise<void> {
+    if (this.state.kind !== 'file') return this.gather(indices, into, layout, bounds)
+    const transfer = this.#prepare(indices, into, layout, bounds)
+    if (transfer === undefined) return
+    // The plan lies in scratch that another gather may use while this one waits.
+    const plan = transfer.plan.copy()
+    for (const group of planReads(plan)) this.#bringGroup({ ...transfer, plan }, group, await this.#readGroup(group))
+  }
+
+  /** Logical length of each record. */
+  lengths(indices: Indices): Uint32Array {
+    const plan = this.#resolve(indices, 1, MAX_RECORD_BYTES)
+    return Uint32Array.from({ length: plan.length }, (_, i) => plan.logic(i))
+  }
+
+  #prepare(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds): Transfer | undefined {
+    const { exactly } = bounds
+    const longest = typeof layout === 'number' ? Math.min(layout, MAX_RECORD_BYTES) : MAX_RECORD_BYTES
+    const plan = this.#resolve(indices, exactly ?? 1, exactly ?? longest)
+    checkRoom(plan, layout, into.length)
+    if (plan.length === 0) return undefined
+    const kept = this.state.kind === 'file' ? Array.from(indices as readonly number[]) : indices
+    return { plan, into, layout, path: this.state.path, indexAt: (i) => Number(kept[i]) }
+  }
+
+  #resolve(indices: Indices, shortest: number, longest: number): Plan {
+    const n = indices.length
+    const { state } = this
+    if (n > this.#scratch.records) this.#growScratch(n)
+    const limits = this.#scratch.address
+    let list = limits + LIMITS_BYTES
+    const plan = list + 8 * this.#scratch.records
+    if (indices instanceof BigUint64Array && indices.buffer === state.memory.buffer) list = indices.byteOffset
+    else writeIndices(indices, new Uint32Array(state.memory.buffer, list, 2 * n))
+    if (state.pagesAddress !== undefined) this.#loadTable(list, n, state.pagesAddress)
+    const table = state.metaAddress + HEADER_BYTES
+    const { length } = state
+    const chunks = state.limits.length
+    const bad = this.#kernel.resolve(list, n, table, length, limits, chunks, shortest, longest, plan)
+    if (bad >= 0) throw this.#fault(Number(indices[bad]), bad, shortest, longest)
+    return new Plan(new Uint32Array(state.memory.buffer, plan, 4 * n))
+  }
+
+  #growScratch(n: number): void {
+    if (this.#scratch.records >= 0) this.#release(this.#scratch.address)
+    const records = Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, n))))
+    this.#scratch = { address: this.#allocate(readerScratch(records)), records }
+    this.#writeLimits()
+  }
+
+  /** Why the kernel refused the record. */
+  #fault(index: number, position: number, shortest: number, longest: number): LoaderxError {
+    const { path, length, limits, memory, metaAddress } = this.state
+    const details = { path, index, position }
+    if (index >= length) {
+      const range = length === 0 ? 'the store is empty' : `its records are 0 … ${length - 1}`
+      const message = `index ${index} at position ${position} is out of range for ${path}: ${range}`
+      return new LoaderxError('LOADERX_INDEX_OUT_OF_RANGE', message, { ...details, expected: length })
+    }
+    const entry = decodeEntry(new DataView(memory.buffer, metaAddress), entryPosition(index))
+    const fault = entryFault(entry, limits)
+    if (fault !== undefined) {
+      return new LoaderxError(
+        'LOADERX_CORRUPT_RECORD',
+        `record ${index} of ${path} has a damaged table entry: ${fault}; restore the store from a copy or leave the record out`,
+        { ...details, chunk: entry.chunk, offset: entry.offset },
+      )
+    }
+    if (shortest === longest) {
+      return new LoaderxError(
+        'LOADERX_SCHEMA_MISMATCH',
+        `record ${index} of ${path} has ${entry.logic} bytes, but a sample has ${longest}: the store's schema.json does not describe it`,
+        { ...details, expected: longest, actual: entry.logic },
+      )
+    }
+    return new LoaderxError(
+      'LOADERX_BUFFER_TOO_SMALL',
+      `record ${index} of ${path} has ${entry.logic} bytes, more than the ${longest} between two places in the destination; use a larger stride`,
+      { ...details, expected: entry.logic, actual: longest },
+    )
+  }
+
+  /** Reads the parts of the table that the batch needs and that are not in their place yet. */
+  #loadTable(list: number, n: number, pages: number): void {
+    const { memory, metaAddress, length } = this.state
+    const words = new Uint32Array(memory.buffer, list, 2 * n)
+    const loaded = new Uint8Array(memory.buffer, pages, Math.ceil(entryPosition(length) / WASM_PAGE))
+    for (let i = 0; i < n; i++) {
+      const index = words[2 * i]!
+      if (words[2 * i + 1] !== 0 || index >= length) continue
+      const page = Math.floor(entryPosition(index) / WASM_PAGE)
+      if (Atomics.load(loaded, page) === 1) continue
+      const from = page * WASM_PAGE
+      const bytes = Math.min(WASM_PAGE, entryPosition(length) - from)
+      this.#ownFiles().meta.readSync(new Uint8Array(memory.buffer, metaAddress + from, bytes), from)
+      Atomics.store(loaded, page, 1)
+    }
+  }
+
+  #bringFromMemory(transfer: Transfer, dataAddress: number): void {
+    const { plan, into, layout } = transfer
+    const { memory } = this.state
+    const n = plan.length
+    const planAddress = this.#scratch.address + LIMITS_BYTES + 8 * this.#scratch.records
+    const data = this.#dataSource(dataAddress)
+    let deflated: number
+    if (into.buffer === memory.buffer && typeof layout === 'number') {
+      deflated = this.#kernel.copyFixed(planAddress, n, dataAddress, into.byteOffset, layout)
+    } else {
+      const end = plan.logic(0) < SMALL_BYTES ? denseEnd(plan, layout) : -1
+      if (end < 0 || end > SCRATCH_BYTES) {
+        for (let i = 0; i < n; i++) bringRecord(transfer, i, data, this.#decoder)
+        return
+      }
+      deflated = this.#copyDense(planAddress, transfer, dataAddress, end)
+    }
+    if (deflated === 0) return
+    for (let i = 0; i < n; i++) if (!plan.isRaw(i)) bringRecord(transfer, i, data, this.#decoder)
+  }
+
+  /** Copies the raw records of a batch without gaps with one kernel call and one copy. Returns how many are deflated. */
+  #copyDense(plan: number, transfer: Transfer, dataAddress: number, end: number): number {
+    const { into, layout } = transfer
+    const n = transfer.plan.length
+    const fixed = typeof layout === 'number'
+    const first = fixed ? 0 : layout.offsets[0]!
+    const bytes = end - first
+    const need = bytes + 64 + (fixed ? 0 : 4 * n)
+    if (need > this.#bulk.bytes) {
+      if (this.#bulk.bytes > 0) this.#release(this.#bulk.address)
+      this.#bulk = { address: this.#allocate(need * 2), bytes: need * 2 }
+    }
+    const { address } = this.#bulk
+    const { memory } = this.state
+    let deflated: number
+    if (fixed) deflated = this.#kernel.copyFixed(plan, n, dataAddress, address, layout)
+    else {
+      const table = address + Math.ceil(bytes / 64) * 64
+      const offsets = new Uint32Array(memory.buffer, table, n)
+      for (let i = 0; i < n; i++) offsets[i] = layout.offsets[i]! - first
+      deflated = this.#kernel.copyOffsets(plan, n, dataAddress, address, table)
+    }
+    if (deflated < n) into.set(new Uint8Array(memory.buffer, address, bytes), first)
+    return deflated
+  }
+
+  #dataSource(dataAddress: number): ByteSource {
+    if (this.#data === undefined)
+      this.#data = new Uint8Array(this.state.memory.buffer, dataAddress, this.state.dataBytes)
+    return { bytes: this.#data, seek: (_chunk, offset) => offset }
+  }
+
+  #openWindow(chunk: number, start: number): WindowState {
+    const { path, windowBytes, kind } = this.state
+    const mapper = fileMapper()
+    if (kind !== 'mapped' || mapper === null) {
+      throw new LoaderxError(
+        'LOADERX_RESIDENCY_UNAVAILABLE',
+        `bytes ${start} … of chunk ${chunk} of ${path} are not in memory; open the store anew`,
+        { path, chunk, offset: start },
+      )
+    }
+    const file = this.#ownFiles().chunk(chunk)
+    const bytes = windowBytes + WINDOW_OVERLAP
+    const { memory, addresses } = createResidence([bytes], path, false)
+    mapBytes(mapper, memory, addresses[0]!, file, start, bytes)
+    return { chunk, start, memory, address: addresses[0]! }
+  }
+
+  #readGroupSync(group: ReadGroup): Uint8Array {
+    const bytes = new Uint8Array(group.bytes)
+    for (const run of group.runs) {
+      this.#ownFiles()
+        .chunk(run.chunk)
+        .readSync(bytes.subarray(run.at, run.at + run.bytes), run.offset)
+    }
+    return bytes
+  }
+
+  async #readGroup(group: ReadGroup): Promise<Uint8Array> {
+    const bytes = new Uint8Array(group.bytes)
+    const read = (run: ReadGroup['runs'][number]) =>
+      this.#ownFiles()
+        .chunk(run.chunk)
+        .read(bytes.subarray(run.at, run.at + run.bytes), run.offset)
+    await Promise.all(group.runs.map(read))
+    return bytes
+  }
+
+  #bringGroup(transfer: Transfer, group: ReadGroup, bytes: Uint8Array): void {
+    for (const { position, at } of group.records) {
+      bringRecord(transfer, position, { bytes, seek: () => at }, this.#decoder)
+    }
+  }
+
+  /** Closes files that this reader opened itself. */
+  close(): void {
+    this.#files?.close()
+  }
+}

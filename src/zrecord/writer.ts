@@ -1,0 +1,183 @@
+// zrecord/: carries out appends. The order makes a killed process harmless: stored bytes, then table entries, then the
+// header; until the header is written nothing of the append is visible.
+
+import { createDeflaters } from '../codec/deflate.ts'
+import { type EncodedBlock, encodeBlock } from '../codec/encode.ts'
+import { ENCODE_WIDTH, encodeInPool, useEncodePool } from '../codec/encode-pool.ts'
+import { LoaderxError } from '../errors.ts'
+import { encodeEntry, entryPosition } from '../format/entry.ts'
+import { encodeHeader, type Header } from '../format/header.ts'
+import { CHUNK_BYTES, chunkName, ENTRY_BYTES, MAX_RECORDS, META_BYTES, META_NAME } from '../format/limits.ts'
+import type { StoreDirectory, StoreFile } from '../storage/files.ts'
+import { firstPastFrontier } from './extents.ts'
+import { type Frontier, readFrontier } from './frontier.ts'
+import { type Placement, placeRecords } from './placement.ts'
+import { type RecordSource, type SourceSlice, sliceBlock, sliceSource } from './source.ts'
+
+/** How records are stored: as they are, or deflated where that makes them smaller. */
+export type Codec = 'raw' | 'flate'
+
+/** Source bytes that are encoded and written together. */
+const BLOCK_BYTES = 2 * 2 ** 20
+/** Appends up to this size are encoded at once, in the calling thread. */
+const INLINE_BYTES = 128 * 1024
+
+/** Gives files their full, sparse size where the file system can; elsewhere they grow as needed. */
+export async function growSparse(file: StoreFile, bytes: number): Promise<void> {
+  if (process.platform === 'win32' || file.size() >= bytes) return
+  try {
+    await file.truncate(bytes)
+  } catch (error) {
+    const code = ((error as LoaderxError).cause as NodeJS.ErrnoException | undefined)?.code
+    if (code !== 'EFBIG' && code !== 'EINVAL') throw error
+  }
+}
+
+/** The writing side of one open store. Calls must not overlap. */
+export class RecordWriter {
+  readonly #directory: StoreDirectory
+  readonly #files = new Map<string, StoreFile>()
+  readonly #leavePool: () => Promise<void> = useEncodePool()
+  #deflaters: ReturnType<typeof createDeflaters> | undefined
+  #tableChecked = false
+
+  constructor(directory: StoreDirectory) {
+    this.#directory = directory
+  }
+
+  /**
+   * Appends all records or none. Returns the frontier behind them.
+   * @throws LOADERX_STORE_FULL, LOADERX_CORRUPT_STORE, LOADERX_IO; the signal's reason
+   */
+  async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Frontier> {
+    signal?.throwIfAborted()
+    const meta = this.#open(META_NAME)
+    const { header } = await this.#checkedFrontier(meta)
+    checkTableRoom(this.#directory.path, header.length, source.count)
+    const entries = new DataView(new ArrayBuffer(source.count * ENTRY_BYTES))
+    let place = { chunk: header.tailChunk, offset: header.tailOffset }
+    let first = 0
+    for await (const block of this.#encoded(source, codec)) {
+      signal?.throwIfAborted()
+      const placement = placeRecords(place, block.phys, this.#directory.path)
+      await this.#writeRuns(placement, block)
+      for (let i = 0; i < block.phys.length; i++) {
+        encodeEntry(entries, (first + i) * ENTRY_BYTES, {
+          offset: placement.offsets[i]!,
+          phys: block.phys[i]!,
+          logic: source.length(first + i),
+          chunk: placement.chunks[i]!,
+          codec: block.codecs[i]!,
+        })
+      }
+      first += block.phys.length
+      place = placement.next
+    }
+    await growSparse(meta, META_BYTES)
+    await meta.write(new Uint8Array(entries.buffer), entryPosition(header.length))
+    const next: Header = { tailChunk: place.chunk, tailOffset: place.offset, length: header.length + source.count }
+    await meta.write(encodeHeader(next), 0)
+    return readFrontier(this.#directory, meta)
+  }
+
+  /** The frontier, when it is safe to append behind it and the store has room for the records. */
+  async #checkedFrontier(meta: StoreFile): Promise<Frontier> {
+    const frontier = readFrontier(this.#directory, meta)
+    const { tailChunk, tailOffset, length } = frontier.header
+    if (this.#tableChecked && !frontier.frontierDamaged) return frontier
+    const table = new Uint8Array(entryPosition(length))
+    await meta.read(table, 0)
+    const past = firstPastFrontier(new DataView(table.buffer), length, tailChunk, tailOffset)
+    if (past >= 0) {
+      const { path } = this.#directory
+      throw new LoaderxError(
+        'LOADERX_CORRUPT_STORE',
+        `${path} cannot be appended to: record ${past} lies past the end that its header gives (chunk ${tailChunk}, byte ${tailOffset}), so new records would overwrite it; restore the store from a copy`,
+        { path, index: past, chunk: tailChunk, offset: tailOffset },
+      )
+    }
+    this.#tableChecked = true
+    return frontier
+  }
+
+  async *#encoded(source: RecordSource, codec: Codec): AsyncGenerator<EncodedBlock> {
+    const slices = sliceSource(source, BLOCK_BYTES)
+    if (codec === 'raw') {
+      for (const slice of slices) yield rawBlock(source, slice)
+      return
+    }
+    if (slices.length === 1 && slices[0]!.bytes <= INLINE_BYTES) {
+      this.#deflaters ??= createDeflaters()
+      yield encodeBlock(sliceBlock(source, slices[0]!, false), this.#deflaters)
+      return
+    }
+    const underway: Promise<EncodedBlock>[] = []
+    let next = 0
+    const start = () => {
+      const slice = slices[next++]
+      if (slice === undefined) return
+      const block = encodeInPool(sliceBlock(source, slice, true))
+      // Awaited in turn; until then a failure must not count as unhandled.
+      block.catch(() => {})
+      underway.push(block)
+    }
+    while (underway.length < ENCODE_WIDTH && next < slices.length) start()
+    for (let block = underway.shift(); block !== undefined; block = underway.shift()) {
+      const encoded = await block
+      start()
+      yield encoded
+    }
+  }
+
+  async #writeRuns(placement: Placement, block: EncodedBlock): Promise<void> {
+    for (const { chunk, offset, from, bytes } of placement.runs) {
+      await (await this.#chunk(chunk)).write(block.bytes.subarray(from, from + bytes), offset)
+    }
+  }
+
+  #open(name: string): StoreFile {
+    let file = this.#files.get(name)
+    if (file === undefined) {
+      file = this.#directory.open(name, 'write')
+      this.#files.set(name, file)
+    }
+    return file
+  }
+
+  async #chunk(chunk: number): Promise<StoreFile> {
+    const name = chunkName(chunk)
+    const known = this.#files.get(name)
+    if (known !== undefined) return known
+    const fresh = this.#directory.look(name) === undefined
+    const file = this.#directory.open(name, fresh ? 'create' : 'write')
+    this.#files.set(name, file)
+    await growSparse(file, CHUNK_BYTES)
+    return file
+  }
+
+  /** Flushes every file that was written. */
+  async sync(): Promise<void> {
+    for (const [name, file] of this.#files) if (name !== META_NAME) await file.sync()
+    await this.#files.get(META_NAME)?.sync()
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#files.values()) file.close()
+    this.#files.clear()
+    await this.#leavePool()
+  }
+}
+
+function rawBlock(source: RecordSource, slice: SourceSlice): EncodedBlock {
+  const { source: bytes, lengths } = sliceBlock(source, slice, false)
+  return { bytes, phys: lengths, codecs: new Uint8Array(lengths.length) }
+}
+
+function checkTableRoom(path: string, length: number, count: number): void {
+  if (length + count <= MAX_RECORDS) return
+  throw new LoaderxError(
+    'LOADERX_STORE_FULL',
+    `${path} holds ${length} records; ${count} more exceed the limit of ${MAX_RECORDS}: begin another store (Dataset.concat reads several as one)`,
+    { path, expected: MAX_RECORDS, actual: length + count },
+  )
+}
