@@ -3,8 +3,16 @@
 
 import { KERNEL_BASE, KERNEL_SIMD } from './generated/kernel.ts'
 
-/** The module's functions; addresses and counts are unsigned 32-bit numbers. See src/kernel/assembly. */
+/**
+ * The module's functions. Addresses, counts and element types (`CAST_TYPES`) are unsigned 32-bit numbers, bigints are
+ * u64; areas need no alignment and must not overlap. An address outside the memory throws.
+ */
 export interface KernelExports {
+  /**
+   * Checks the table entries of `n` indices (u64 each) and copies them, 16 bytes each, to `plan`. `limits` holds one
+   * u32 a chunk: the first byte that may not be read.
+   * @returns -1, or the position of the first index that may not be followed
+   */
   resolve(
     indices: number,
     n: number,
@@ -16,8 +24,55 @@ export interface KernelExports {
     maxLogic: number,
     plan: number,
   ): number
+  /**
+   * Copies the raw records of a resolved plan to `dst + i * stride`; `base` is the address of the chunk's byte 0.
+   * @returns how many records are deflated; they are left to the caller
+   */
   copyFixed(plan: number, n: number, base: number, dst: number, stride: number): number
+  /** As copyFixed, to `dst + offsets[i]` (u32 each). */
   copyOffsets(plan: number, n: number, base: number, dst: number, offsets: number): number
+  /** Writes the tables of crc32 (CRC_TABLE_BYTES) to `tables`. */
+  crcTables(tables: number): void
+  /**
+   * The CRC-32 of zlib of `n` bytes, going on from `seed`: 0, or the CRC-32 of the bytes before.
+   * @returns it as a signed number: `>>> 0` makes it the usual one
+   */
+  crc32(tables: number, bytes: number, n: number, seed: number): number
+  /**
+   * Converts `n` (below 2^31) elements of type `from` to type `to`. Integers are checked for range; floats become
+   * integers by cutting toward zero, NaN refused; float targets are rounded once, ties to even, and become infinite
+   * beyond the largest. Every NaN written has the same bits, except when `from` is `to`. `scratch` is
+   * CAST_SCRATCH_BYTES.
+   * @returns -1, or the position of the first element that `to` cannot hold: those before it are written
+   */
+  cast(source: number, from: number, target: number, to: number, n: number, scratch: number): number
+  /**
+   * As cast, of `value * scale + offset`. Computed in float32 (scale and offset rounded to it first) for int8, uint8,
+   * int16 and uint16 to float32, else in float64.
+   */
+  castScaled(
+    source: number,
+    from: number,
+    target: number,
+    to: number,
+    n: number,
+    scale: number,
+    offset: number,
+    scratch: number,
+  ): number
+  /** Writes the `n` indices (position + i) mod length, u64 each. Of all streams `length` is at least 1. */
+  sequential(out: number, n: number, position: bigint, length: bigint): void
+  /** Writes the state (RANDOM_STATE_BYTES) of the random stream at its start. */
+  randomSeed(state: number, seed: bigint): void
+  /** Advances the random stream by `n` indices without writing them. */
+  randomSkip(state: number, n: bigint): void
+  /** Writes the next `n` indices of the random stream, u64 each: the original's for the same seed and length. */
+  random(state: number, out: number, n: number, length: bigint): void
+  /**
+   * Writes `n` indices, u64 each, from `position` (below `length`) of pass number `pass` of the shuffled stream, going
+   * on into the next passes. `keys` is SHUFFLE_KEY_BYTES of scratch.
+   */
+  shuffle(out: number, n: number, pass: bigint, position: bigint, length: bigint, seed: bigint, keys: number): void
 }
 
 /** Bytes of a WebAssembly page. */
@@ -33,18 +88,23 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }
 
+/**
+ * The module, compiled anew: with SIMD or without, whatever the engine has. {@link kernelModule} is the one to use;
+ * this is for comparing the two.
+ */
+export function compileKernel(simd: boolean): WebAssembly.Module {
+  return new WebAssembly.Module(decodeBase64(simd ? KERNEL_SIMD : KERNEL_BASE))
+}
+
 /** The compiled module: with SIMD where the engine has it. Compiled once a thread. */
 export function kernelModule(): WebAssembly.Module {
-  if (compiled === undefined) {
-    const simd = decodeBase64(KERNEL_SIMD)
-    compiled = new WebAssembly.Module(WebAssembly.validate(simd) ? simd : decodeBase64(KERNEL_BASE))
-  }
+  compiled ??= compileKernel(WebAssembly.validate(decodeBase64(KERNEL_SIMD)))
   return compiled
 }
 
-/** A shared memory of `pages` 64 KiB pages that can grow to 4 GiB. Untouched pages cost address space only. */
-export function createMemory(pages: number): WebAssembly.Memory {
-  return new WebAssembly.Memory({ initial: pages, maximum: MAX_PAGES, shared: true })
+/** A shared memory of `pages` 64 KiB pages that can grow to `most` (4 GiB). Untouched pages cost address space only. */
+export function createMemory(pages: number, most: number = MAX_PAGES): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: pages, maximum: most, shared: true })
 }
 
 /** Instantiates the kernel over `memory`. Instances over one memory do not disturb each other. */
