@@ -236,6 +236,23 @@ export class NodeDirectory implements StoreDirectory {
   }
 }
 
+/**
+ * Opens the plain file at `path`, which need not be in a store, to read it. Links are followed; a pipe, device or
+ * directory gives undefined.
+ * @throws LOADERX_NOT_FOUND, LOADERX_IO
+ */
+export function openPlainFile(path: string): StoreFile | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  } catch (cause) {
+    throw ioError('open', path, cause)
+  }
+  if (fstatSync(fd).isFile()) return new NodeFile(path, fd)
+  closeSync(fd)
+  return undefined
+}
+
 function notAFile(path: string): LoaderxError {
   return new LoaderxError(
     'LOADERX_NOT_A_STORE',

@@ -2,7 +2,7 @@
 
 import { CAST_TYPES, type CastType } from '../layout.ts'
 import { doubleToHalf, halfToDouble } from './half.ts'
-import type { TwinMemory } from './memory.ts'
+import { move, type TwinMemory } from './memory.ts'
 
 const NAMES = Object.keys(CAST_TYPES) as readonly CastType[]
 const FIRST_FLOAT = CAST_TYPES.float16
@@ -81,18 +81,12 @@ function convert(view: DataView, at: number, to: number, value: number | bigint)
 }
 
 /** See KernelExports.cast. */
-export function cast(
-  { bytes, view }: TwinMemory,
-  source: number,
-  from: number,
-  target: number,
-  to: number,
-  n: number,
-): number {
+export function cast(memory: TwinMemory, source: number, from: number, target: number, to: number, n: number): number {
   if (from === to) {
-    bytes.copyWithin(target, source, source + n * sizeOf(from))
+    move(memory, target, source, n * sizeOf(from))
     return -1
   }
+  const { view } = memory
   for (let i = 0; i < n; i++) {
     if (!convert(view, target + i * sizeOf(to), to, read(view, source + i * sizeOf(from), from))) return i
   }

@@ -20,10 +20,10 @@ export function crcTables({ view }: TwinMemory, tables: number): void {
 }
 
 /** See KernelExports.crc32. */
-export function crc32({ bytes, view }: TwinMemory, tables: number, at: number, n: number, seed: number): number {
+export function crc32({ view }: TwinMemory, tables: number, at: number, n: number, seed: number): number {
   let crc = ~seed
   for (let i = at; i < at + n; i++) {
-    crc = (crc >>> 8) ^ view.getUint32(tables + ((crc ^ bytes[i]!) & 0xff) * 4, true)
+    crc = (crc >>> 8) ^ view.getUint32(tables + ((crc ^ view.getUint8(i)) & 0xff) * 4, true)
   }
   return ~crc
 }

@@ -1,12 +1,12 @@
 // kernel/: the twin of the checked batch gather. A batch is resolved first, copied second.
 
-import type { TwinMemory } from './memory.ts'
+import { move, type TwinMemory } from './memory.ts'
 
 const MAX_RECORD_BYTES = 2 ** 20
 
 /** See KernelExports.resolve. */
 export function resolve(
-  { bytes, view }: TwinMemory,
+  memory: TwinMemory,
   indices: number,
   n: number,
   table: number,
@@ -17,6 +17,7 @@ export function resolve(
   maxLogic: number,
   plan: number,
 ): number {
+  const { view } = memory
   for (let i = 0; i < n; i++) {
     const index = view.getBigUint64(indices + i * 8, true)
     if (index >= BigInt(length)) return i
@@ -29,15 +30,15 @@ export function resolve(
     if (codec > 1 || (codec === 0 && phys !== logic)) return i
     if (logic < minLogic || logic > maxLogic || phys < 1 || phys > MAX_RECORD_BYTES) return i
     if (chunk >= chunks || offset + phys > view.getUint32(limits + chunk * 4, true)) return i
-    bytes.copyWithin(plan + i * 16, entry, entry + 16)
+    move(memory, plan + i * 16, entry, 16)
   }
   return -1
 }
 
-function copy({ bytes, view }: TwinMemory, slot: number, base: number, to: number): boolean {
+function copy(memory: TwinMemory, slot: number, base: number, to: number): boolean {
+  const { view } = memory
   if (view.getUint8(slot + 14) !== 0) return false
-  const from = base + view.getUint32(slot, true)
-  bytes.copyWithin(to, from, from + view.getUint32(slot + 4, true))
+  move(memory, to, base + view.getUint32(slot, true), view.getUint32(slot + 4, true))
   return true
 }
 

@@ -11,3 +11,9 @@ export interface TwinMemory {
 export function twinMemory(buffer: ArrayBufferLike): TwinMemory {
   return { bytes: new Uint8Array(buffer), view: new DataView(buffer) }
 }
+
+/** memory.copy: like it, and unlike copyWithin, it throws when either area leaves the memory. */
+export function move({ bytes }: TwinMemory, to: number, from: number, n: number): void {
+  if (to + n > bytes.length || from + n > bytes.length) throw new RangeError('memory access out of bounds')
+  bytes.copyWithin(to, from, from + n)
+}

@@ -1,0 +1,121 @@
+// loader/: fills memory with the samples of one field. Runs in the loader's thread or in a worker, from a plan that is
+// plain data.
+
+import { swapBytes } from '../dataset/bytes.ts'
+import { RecordReader, type ReaderState, readerScratch } from '../zrecord/reader.ts'
+
+/** One store of a field, and scratch in its memory for one reader. */
+export interface FieldPart {
+  readonly state: ReaderState
+  readonly scratch: number
+  readonly scratchBytes: number
+}
+
+/** What is to be known to fill one field; can be sent to a worker. */
+export interface FieldPlan {
+  readonly name: string
+  readonly sampleBytes: number
+  /** Unit whose bytes are swapped after the copy; 1 when nothing is. */
+  readonly swapWidth: number
+  readonly parts: readonly FieldPart[]
+  /** First sample of each part, and the number of samples as the last element. */
+  readonly starts: readonly number[]
+}
+
+/** Bytes of scratch that a filler of `batchSize` samples needs in each part. */
+export function fillerScratch(batchSize: number, sampleBytes: number, parts: number): number {
+  const records = readerScratch(Math.max(256, 2 ** Math.ceil(Math.log2(batchSize))))
+  // Samples that go to another memory pass through here, see RecordReader; long ones do not.
+  const bulk = parts > 1 && sampleBytes < 4096 ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
+  return records + bulk + 4096
+}
+
+/** Fills batches of one field. Not to be shared between threads. */
+export class FieldFiller {
+  readonly plan: FieldPlan
+  readonly #readers: RecordReader[]
+
+  constructor(plan: FieldPlan) {
+    this.plan = plan
+    this.#readers = plan.parts.map((part) => new RecordReader(part.state, fixedAllocator(part)))
+  }
+
+  /** Fills `into` with the samples of `indices`, back to back. @throws as Zrecord.gather */
+  fill(indices: BigUint64Array, into: Uint8Array): void {
+    const { sampleBytes, swapWidth } = this.plan
+    const bounds = { exactly: sampleBytes }
+    if (this.#readers.length === 1) this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
+    else {
+      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+        this.#readers[part]!.gather(local, into, { offsets }, bounds)
+      }
+    }
+    swapBytes(into, swapWidth)
+  }
+
+  /** As {@link fill}; reads of files leave the event loop free. */
+  async fillAsync(indices: BigUint64Array, into: Uint8Array): Promise<void> {
+    const { sampleBytes, swapWidth } = this.plan
+    const bounds = { exactly: sampleBytes }
+    if (this.#readers.length === 1) await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
+    else {
+      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+        await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
+      }
+    }
+    swapBytes(into, swapWidth)
+  }
+
+  /** Whether a fill waits for reads of files. */
+  get readsFiles(): boolean {
+    return this.plan.parts.some((part) => part.state.kind === 'file')
+  }
+
+  close(): void {
+    for (const reader of this.#readers) reader.close()
+  }
+}
+
+interface PartIndices {
+  readonly part: number
+  readonly local: Float64Array
+  readonly offsets: Float64Array
+}
+
+/** Sorts the indices of a batch by part; each keeps its place in the batch as a byte offset. */
+export function splitByPart(indices: BigUint64Array, plan: Pick<FieldPlan, 'starts' | 'sampleBytes'>): PartIndices[] {
+  const { starts, sampleBytes } = plan
+  const lists: { local: number[]; offsets: number[] }[] = starts.slice(1).map(() => ({ local: [], offsets: [] }))
+  for (let i = 0; i < indices.length; i++) {
+    const index = Number(indices[i])
+    const part = partOf(index, starts)
+    lists[part]!.local.push(index - starts[part]!)
+    lists[part]!.offsets.push(i * sampleBytes)
+  }
+  return lists.flatMap(({ local, offsets }, part) =>
+    local.length === 0 ? [] : [{ part, local: Float64Array.from(local), offsets: Float64Array.from(offsets) }],
+  )
+}
+
+/** The part that holds sample `index`: the last one that starts at or before it. */
+function partOf(index: number, starts: readonly number[]): number {
+  let low = 0
+  let high = starts.length - 2
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (starts[middle]! <= index) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Gives pieces of the part's scratch in turn; a reader asks once for each purpose. */
+function fixedAllocator(part: FieldPart): (bytes: number) => number {
+  let used = 0
+  return (bytes) => {
+    const address = part.scratch + used
+    used += Math.ceil(bytes / 64) * 64
+    if (used > part.scratchBytes) throw new RangeError(`a reader asks for ${used} bytes of scratch, more than planned`)
+    return address
+  }
+}
