@@ -133,7 +133,7 @@ export class Zrecord {
     gatherExactlySync = (store, indices, into, bytes) => store.#gatherSync(indices, into, bytes, { exactly: bytes })
   }
 
-  /** Use {@link Zrecord.open}. */
+  /** @internal Use {@link Zrecord.open}. */
   constructor(files: StoreFiles, opened: Opened) {
     this.#files = files
     this.#directory = files.directory
