@@ -9,8 +9,11 @@ import { type DType, dtypeInfo, type TypedArrayOf } from './dtype.ts'
  * many for complex dtypes, `n` times as many for `U<n>` and `S<n>`.
  */
 export interface NDArray<D extends DType = DType> {
+  /** What the elements are. */
   readonly dtype: D
+  /** Sizes of the dimensions, outermost first; empty for a scalar. */
   readonly shape: readonly number[]
+  /** The elements in C order. */
   readonly data: TypedArrayOf<D>
 }
 

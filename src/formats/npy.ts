@@ -56,6 +56,7 @@ function cutData(path: string, header: NpyHeader, expected: number, actual: numb
  * order and Fortran order in C order. The file is open only while it is read, so there is nothing to close.
  */
 export class NpyFile implements RowSource {
+  /** The file. */
   readonly path: string
   readonly dtype: DType
   /** Shape of the whole array. */
@@ -66,7 +67,7 @@ export class NpyFile implements RowSource {
   readonly fortranOrder: boolean
   readonly #text: string
 
-  /** Use {@link openNpy}. */
+  /** @internal Use {@link openNpy}. */
   constructor(path: string, header: NpyHeader, text: string) {
     this.path = path
     this.dtype = header.dtype.name

@@ -2,7 +2,7 @@
 // plain data.
 
 import { swapBytes } from '../dataset/bytes.ts'
-import { type Allocate, RecordReader, type ReaderState, readerScratch, SMALL_BYTES } from '../zrecord/reader.ts'
+import { type Allocate, type ReaderState, RecordReader, readerScratch, SMALL_BYTES } from '../zrecord/reader.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {

@@ -48,7 +48,17 @@ export interface LoaderSettings {
   readonly signal: AbortSignal | undefined
 }
 
-const KNOWN = ['batchSize', 'sampler', 'seed', 'workers', 'prefetch', 'prefetchBytes', 'ownership', 'transform', 'signal']
+const KNOWN = [
+  'batchSize',
+  'sampler',
+  'seed',
+  'workers',
+  'prefetch',
+  'prefetchBytes',
+  'ownership',
+  'transform',
+  'signal',
+]
 const MOST_SAMPLES = 2 ** 24
 const MOST_WORKERS = 64
 const MOST_PREFETCH = 1024

@@ -6,7 +6,9 @@ import { MAX_RECORD_BYTES } from '../format/limits.ts'
 
 /** Ragged records inside one source: record i is `lengths[i]` bytes from `offsets[i]`. They may overlap. */
 export interface RaggedLayout {
+  /** Where each record begins in the source, in bytes. */
   readonly offsets: ArrayLike<number>
+  /** Bytes of each record. */
   readonly lengths: ArrayLike<number>
 }
 

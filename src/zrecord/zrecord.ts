@@ -135,7 +135,7 @@ export class Zrecord {
       store.#gatherSync(indices, into, layout, { exactly: bytes })
   }
 
-  /** Use {@link Zrecord.open}. */
+  /** @internal Use {@link Zrecord.open}. */
   constructor(files: StoreFiles, opened: Opened) {
     this.#files = files
     this.#directory = files.directory
