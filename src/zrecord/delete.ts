@@ -1,0 +1,48 @@
+// zrecord/: removing records. Pure plan: each hole is filled with the record that is last then, from the highest hole
+// down, so only table entries change and records keep their bytes.
+
+import { LoaderxError } from '../errors.ts'
+
+/** Where records went: pairs (from, to) in the order in which they moved, one after the other in one array. */
+export interface DeletePlan {
+  readonly moves: Uint32Array
+  /** Records left. */
+  readonly length: number
+  /** For each slot below `length` that changed: the slot, and the slot (before the delete) whose record it has now. */
+  readonly slots: Uint32Array
+  readonly sources: Uint32Array
+}
+
+/**
+ * Plans the removal of `targets` (any order, duplicates tolerated) from a store of `length` records.
+ * @throws LOADERX_INDEX_OUT_OF_RANGE naming the first index that is not in the store; nothing is removed then
+ */
+export function planDelete(length: number, targets: ArrayLike<number>, path: string): DeletePlan {
+  for (let i = 0; i < targets.length; i++) {
+    const index = targets[i]!
+    if (index < length) continue
+    const range = length === 0 ? 'the store is empty' : `its records are 0 … ${length - 1}`
+    throw new LoaderxError(
+      'LOADERX_INDEX_OUT_OF_RANGE',
+      `index ${index} at position ${i} cannot be deleted from ${path}: ${range}; nothing was deleted`,
+      { path, index, position: i, expected: length },
+    )
+  }
+  const sorted = [...new Set(Array.from(targets))].sort((a, b) => b - a)
+  const moves: number[] = []
+  const origin = new Map<number, number>()
+  let left = length
+  for (const target of sorted) {
+    left--
+    if (target === left) continue
+    moves.push(left, target)
+    origin.set(target, origin.get(left) ?? left)
+  }
+  const kept = [...origin].filter(([slot]) => slot < left).sort(([a], [b]) => a - b)
+  return {
+    moves: Uint32Array.from(moves),
+    length: left,
+    slots: Uint32Array.from(kept, ([slot]) => slot),
+    sources: Uint32Array.from(kept, ([, source]) => source),
+  }
+}
