@@ -1,6 +1,7 @@
 // dataset/: bytes as items. This file: byte order, half floats and padded strings, decoded when somebody asks.
 
 import { LoaderxError } from '../errors.ts'
+import { halfToDouble } from '../kernel/twins/half.ts'
 import { type DType, dtypeInfo } from './dtype.ts'
 import type { NDArray } from './ndarray.ts'
 
@@ -38,14 +39,9 @@ function reversed(word: number): number {
   return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)
 }
 
-/** The number whose IEEE half-precision bits are `bits`, exactly. */
+/** The number whose IEEE half-precision bits are `bits` (0 … 65535), exactly. */
 export function float16ToNumber(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1
-  const exponent = (bits >>> 10) & 0x1f
-  const fraction = bits & 0x3ff
-  if (exponent === 0) return sign * fraction * 2 ** -24
-  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
-  return sign * (1024 + fraction) * 2 ** (exponent - 25)
+  return halfToDouble(bits)
 }
 
 /**

@@ -61,8 +61,8 @@ export function checkArray(array: NDArray, where: string): void {
   }
 }
 
-// By its tag and not by instanceof: the array may come from another realm (a test runner's, a frame's).
-function arrayName(data: unknown): string {
+/** Name of the typed array that `data` is; by its tag, because it may come from another realm (a frame, a test runner). */
+export function arrayName(data: unknown): string {
   return Object.prototype.toString.call(data).slice(8, -1)
 }
 

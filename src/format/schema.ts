@@ -4,9 +4,6 @@
 import { LoaderxError } from '../errors.ts'
 import { MAX_RECORD_BYTES } from './limits.ts'
 
-/** How the records of a store are encoded: as they are, or by raw deflate where that is shorter. */
-export type CodecName = 'raw' | 'flate'
-
 /** What schema.json says. */
 export interface Schema {
   /** NumPy's dtype string (`|u1`, `<f4`, `>f4`); whether it is one that can be read is the dataset's affair. */
@@ -14,7 +11,7 @@ export interface Schema {
   /** Shape of one sample; empty for scalars. */
   readonly shape: readonly number[]
   /** Codec that later appends use. */
-  readonly codec: CodecName
+  readonly codec: 'raw' | 'flate'
 }
 
 /** The most bytes that a schema.json may have. */

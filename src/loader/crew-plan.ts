@@ -18,13 +18,12 @@ export interface CrewField {
   readonly slots: readonly number[]
 }
 
-/** The work of a crew. */
+/** What all workers of a crew share. */
 export interface CrewPlan {
   readonly batchSize: number
   /** Memory with the indices of each slot, at these addresses; their number is a power of two. */
   readonly indices: WebAssembly.Memory
   readonly indexSlots: readonly number[]
-  readonly fields: readonly CrewField[]
 }
 
 /** Data that a worker starts with. */
@@ -32,6 +31,7 @@ export interface CrewData extends CrewPlan {
   readonly worker: number
   readonly ring: SharedArrayBuffer
   readonly slots: number
+  readonly fields: readonly CrewField[]
   /** Where the worker's messages go, and spare buffers come from. */
   readonly port: MessagePort
 }

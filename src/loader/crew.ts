@@ -3,7 +3,8 @@
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { LoaderxError } from '../errors.ts'
-import { type CrewData, type CrewMessage, type CrewPlan, unpackError } from './crew-plan.ts'
+import { SharedView } from '../storage/residence.ts'
+import { type CrewData, type CrewField, type CrewMessage, type CrewPlan, unpackError } from './crew-plan.ts'
 import { Ring, SLOT_EMPTY, SLOT_FILLED, SLOT_WANTED } from './ring.ts'
 
 /** A step that workers have filled. */
@@ -30,20 +31,19 @@ export class Crew {
   readonly #members: Member[] = []
   readonly #exits: Promise<unknown>[] = []
   readonly #messages = new Map<number, CrewMessage>()
-  readonly #indexLists: readonly BigUint64Array[]
+  readonly #indexLists: readonly SharedView[]
   #requested = 0
   #published = 0
   #taken = 0
   #lost: Error | undefined
 
-  constructor(workers: number, plan: CrewPlan) {
+  /** @param fields the fields of each worker: each reads with scratch of its own */
+  constructor(fields: readonly (readonly CrewField[])[], plan: CrewPlan) {
     const slots = plan.indexSlots.length
     this.#ring = new Ring(slots)
-    this.#indexLists = plan.indexSlots.map(
-      (address) => new BigUint64Array(plan.indices.buffer, address, plan.batchSize),
-    )
+    this.#indexLists = plan.indexSlots.map((address) => new SharedView(plan.indices, address, 8 * plan.batchSize))
     const ring = this.#ring.words.buffer
-    for (let worker = 0; worker < workers; worker++) this.#start({ ...plan, worker, ring, slots })
+    for (const [worker, own] of fields.entries()) this.#start({ ...plan, fields: own, worker, ring, slots })
   }
 
   #start(data: Omit<CrewData, 'port'>): void {
@@ -86,7 +86,7 @@ export class Crew {
   /** Requests the next step; `writeIndices` writes its indices. Workers see it after {@link publish}. */
   request(writeIndices: (into: BigUint64Array) => void): void {
     const slot = this.#ring.slotOf(this.#requested)
-    writeIndices(this.#indexLists[slot]!)
+    writeIndices(this.#indexLists[slot]!.words)
     this.#ring.setState(slot, SLOT_WANTED)
     this.#requested++
   }

@@ -2,11 +2,13 @@
 // plain data.
 
 import { swapBytes } from '../dataset/bytes.ts'
-import { type ReaderState, RecordReader, readerScratch } from '../zrecord/reader.ts'
+import { type Allocate, type ReaderState, RecordReader, readerScratch, SMALL_BYTES } from '../zrecord/reader.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {
   readonly state: ReaderState
+  /** Unit whose bytes are swapped after the copy; 1 when nothing is. */
+  readonly swapWidth: number
   readonly scratch: number
   readonly scratchBytes: number
 }
@@ -15,8 +17,6 @@ export interface FieldPart {
 export interface FieldPlan {
   readonly name: string
   readonly sampleBytes: number
-  /** Unit whose bytes are swapped after the copy; 1 when nothing is. */
-  readonly swapWidth: number
   readonly parts: readonly FieldPart[]
   /** First sample of each part, and the number of samples as the last element. */
   readonly starts: readonly number[]
@@ -26,8 +26,8 @@ export interface FieldPlan {
 export function fillerScratch(batchSize: number, sampleBytes: number, parts: number): number {
   const records = readerScratch(Math.max(256, 2 ** Math.ceil(Math.log2(batchSize))))
   // Samples that go to another memory pass through here, see RecordReader; long ones do not.
-  const bulk = parts > 1 && sampleBytes < 4096 ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
-  return records + bulk + 4096
+  const bulk = parts > 1 && sampleBytes < SMALL_BYTES ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
+  return records + bulk + 128
 }
 
 /** Fills batches of one field. Not to be shared between threads. */
@@ -42,28 +42,39 @@ export class FieldFiller {
 
   /** Fills `into` with the samples of `indices`, back to back. @throws as Zrecord.gather */
   fill(indices: BigUint64Array, into: Uint8Array): void {
-    const { sampleBytes, swapWidth } = this.plan
+    const { sampleBytes, parts } = this.plan
     const bounds = { exactly: sampleBytes }
-    if (this.#readers.length === 1) this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
-    else {
-      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-        this.#readers[part]!.gather(local, into, { offsets }, bounds)
-      }
+    if (parts.length === 1) {
+      this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
+      swapBytes(into, parts[0]!.swapWidth)
+      return
     }
-    swapBytes(into, swapWidth)
+    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+      this.#readers[part]!.gather(local, into, { offsets }, bounds)
+      this.#swap(part, into, offsets)
+    }
   }
 
   /** As {@link fill}; reads of files leave the event loop free. */
   async fillAsync(indices: BigUint64Array, into: Uint8Array): Promise<void> {
-    const { sampleBytes, swapWidth } = this.plan
+    const { sampleBytes, parts } = this.plan
     const bounds = { exactly: sampleBytes }
-    if (this.#readers.length === 1) await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
-    else {
-      for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-        await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
-      }
+    if (parts.length === 1) {
+      await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
+      swapBytes(into, parts[0]!.swapWidth)
+      return
     }
-    swapBytes(into, swapWidth)
+    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
+      await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
+      this.#swap(part, into, offsets)
+    }
+  }
+
+  #swap(part: number, into: Uint8Array, offsets: Float64Array): void {
+    const { sampleBytes, parts } = this.plan
+    const { swapWidth } = parts[part]!
+    if (swapWidth === 1) return
+    for (const at of offsets) swapBytes(into.subarray(at, at + sampleBytes), swapWidth)
   }
 
   /** Whether a fill waits for reads of files. */
@@ -110,12 +121,13 @@ function partOf(index: number, starts: readonly number[]): number {
 }
 
 /** Gives pieces of the part's scratch in turn; a reader asks once for each purpose. */
-function fixedAllocator(part: FieldPart): (bytes: number) => number {
+function fixedAllocator(part: FieldPart): Allocate {
   let used = 0
   return (bytes) => {
     const address = part.scratch + used
-    used += Math.ceil(bytes / 64) * 64
-    if (used > part.scratchBytes) throw new RangeError(`a reader asks for ${used} bytes of scratch, more than planned`)
+    const end = used + Math.ceil(bytes / 64) * 64
+    if (end > part.scratchBytes) return undefined
+    used = end
     return address
   }
 }

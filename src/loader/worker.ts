@@ -1,6 +1,7 @@
 // loader/: the worker's side of crew.ts: claims steps and fills whole batches until it is told to stop.
 
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { SharedView } from '../storage/residence.ts'
 import { type CrewData, type CrewField, type CrewMessage, packError } from './crew-plan.ts'
 import { FieldFiller } from './filler.ts'
 import { Ring, SLOT_FAILED, SLOT_FILLED } from './ring.ts'
@@ -10,18 +11,18 @@ const { port } = data
 const ring = new Ring(data.slots, data.ring)
 /** Buffers that the consumer gave back, by size. */
 const spare = new Map<number, ArrayBuffer[]>()
-const indexLists = data.indexSlots.map((address) => new BigUint64Array(data.indices.buffer, address, data.batchSize))
+const indexLists = data.indexSlots.map((address) => new SharedView(data.indices, address, 8 * data.batchSize))
 
 interface Station {
   readonly field: CrewField
   readonly filler: FieldFiller
-  readonly slots: readonly Uint8Array[]
+  readonly slots: readonly SharedView[]
 }
 
 function station(field: CrewField): Station {
-  const memory = field.plan.parts[0]!.state.memory.buffer
+  const memory = field.plan.parts[0]!.state.memory
   const bytes = data.batchSize * field.plan.sampleBytes
-  const slots = field.slots.map((address) => new Uint8Array(memory, address, bytes))
+  const slots = field.slots.map((address) => new SharedView(memory, address, bytes))
   return { field, filler: new FieldFiller(field.plan), slots }
 }
 
@@ -35,11 +36,11 @@ function collectSpare(): void {
 }
 
 function fillSlot(stations: readonly Station[], ticket: number, slot: number): void {
-  const indices = indexLists[slot]!
+  const indices = indexLists[slot]!.words
   const buffers: ArrayBuffer[] = []
   for (const { field, filler, slots } of stations) {
     if (field.handOver === 'slot') {
-      filler.fill(indices, slots[slot]!)
+      filler.fill(indices, slots[slot]!.bytes)
       continue
     }
     if (buffers.length === 0) collectSpare()

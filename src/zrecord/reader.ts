@@ -40,10 +40,13 @@ export interface GatherBounds {
 }
 
 /** Records shorter than this are copied by one kernel call and a second copy of the whole batch. */
-const SMALL_BYTES = 4096
+export const SMALL_BYTES = 4096
 /** Most bytes that a batch takes beside the store before it is copied record by record. */
 const SCRATCH_BYTES = 32 * 2 ** 20
 const LIMITS_BYTES = 4096 * 4
+
+/** Gives an address in the state's memory, or undefined where there is no more room. */
+export type Allocate = (bytes: number) => number | undefined
 
 /** Bytes of scratch that a reader needs for batches of `n` records. */
 export function readerScratch(n: number): number {
@@ -54,7 +57,7 @@ export function readerScratch(n: number): number {
 export class RecordReader {
   state: ReaderState
   readonly #kernel: KernelExports
-  readonly #allocate: (bytes: number) => number
+  readonly #allocate: Allocate
   readonly #release: (address: number) => void
   readonly #windows: Windows
   #files: StoreFiles | undefined
@@ -69,7 +72,7 @@ export class RecordReader {
    */
   constructor(
     state: ReaderState,
-    allocate: (bytes: number) => number,
+    allocate: Allocate,
     release: (address: number) => void = () => {},
     files?: StoreFiles,
   ) {
@@ -172,7 +175,12 @@ export class RecordReader {
   #growScratch(n: number): void {
     if (this.#scratch.records >= 0) this.#release(this.#scratch.address)
     const records = Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, n))))
-    this.#scratch = { address: this.#allocate(readerScratch(records)), records }
+    const address = this.#allocate(readerScratch(records))
+    if (address === undefined) {
+      const message = `${n} records are more than this reader was made for; use a smaller batch`
+      throw new LoaderxError('LOADERX_BATCH_TOO_LARGE', message, { path: this.state.path, actual: n })
+    }
+    this.#scratch = { address, records }
     this.#writeLimits()
   }
 
@@ -236,7 +244,7 @@ export class RecordReader {
       deflated = this.#kernel.copyFixed(planAddress, n, dataAddress, into.byteOffset, layout)
     } else {
       const end = plan.logic(0) < SMALL_BYTES ? denseEnd(plan, layout) : -1
-      if (end < 0 || end > SCRATCH_BYTES) {
+      if (end < 0 || end > SCRATCH_BYTES || !this.#reserveBulk(end + 64 + 4 * n)) {
         for (let i = 0; i < n; i++) bringRecord(transfer, i, data, this.#decoder)
         return
       }
@@ -253,11 +261,6 @@ export class RecordReader {
     const fixed = typeof layout === 'number'
     const first = fixed ? 0 : layout.offsets[0]!
     const bytes = end - first
-    const need = bytes + 64 + (fixed ? 0 : 4 * n)
-    if (need > this.#bulk.bytes) {
-      if (this.#bulk.bytes > 0) this.#release(this.#bulk.address)
-      this.#bulk = { address: this.#allocate(need * 2), bytes: need * 2 }
-    }
     const { address } = this.#bulk
     const { memory } = this.state
     let deflated: number
@@ -270,6 +273,15 @@ export class RecordReader {
     }
     if (deflated < n) into.set(new Uint8Array(memory.buffer, address, bytes), first)
     return deflated
+  }
+
+  /** Makes sure of `bytes` bytes to copy a batch through. Returns false where there is no room for them. */
+  #reserveBulk(bytes: number): boolean {
+    if (bytes <= this.#bulk.bytes) return true
+    if (this.#bulk.bytes > 0) this.#release(this.#bulk.address)
+    const address = this.#allocate(2 * bytes)
+    this.#bulk = address === undefined ? { address: 0, bytes: 0 } : { address, bytes: 2 * bytes }
+    return address !== undefined
   }
 
   #dataSource(dataAddress: number): ByteSource {

@@ -56,9 +56,10 @@ export interface HeldStore {
 
 /** Internal: keeps a store's bytes in place for a loader. */
 export let holdStore: (store: Zrecord) => HeldStore
-/** Internal: as Zrecord.gather and gatherSync, for records of exactly the given length. */
-export let gatherExactly: (store: Zrecord, indices: Indices, into: Uint8Array, bytes: number) => Promise<void>
-export let gatherExactlySync: (store: Zrecord, indices: Indices, into: Uint8Array, bytes: number) => void
+/** Internal: as Zrecord.gather and gatherSync, for records of exactly `bytes` bytes. */
+export let gatherExactly: (...args: ExactGather) => Promise<void>
+export let gatherExactlySync: (...args: ExactGather) => void
+type ExactGather = [store: Zrecord, indices: Indices, into: Uint8Array, layout: Layout, bytes: number]
 
 /** Internal: opens a store in any directory, with windows of another size. */
 export async function openStore(
@@ -129,8 +130,9 @@ export class Zrecord {
       const home = store.#home
       return { state: home.state, arena: home.arena, release: home.hold() }
     }
-    gatherExactly = (store, indices, into, bytes) => store.#gather(indices, into, bytes, { exactly: bytes })
-    gatherExactlySync = (store, indices, into, bytes) => store.#gatherSync(indices, into, bytes, { exactly: bytes })
+    gatherExactly = (store, indices, into, layout, bytes) => store.#gather(indices, into, layout, { exactly: bytes })
+    gatherExactlySync = (store, indices, into, layout, bytes) =>
+      store.#gatherSync(indices, into, layout, { exactly: bytes })
   }
 
   /** @internal Use {@link Zrecord.open}. */
