@@ -21,12 +21,15 @@ export type Batch<F extends Fields = Fields> = BatchControls & {
 
 /** The fields of `new DataLoader(data, labels)`. */
 export interface DataAndLabel<D extends DType, L extends DType> extends Fields {
+  /** The samples. */
   readonly data: Dataset<D>
+  /** What is to be learnt of each sample. */
   readonly label: Dataset<L>
 }
 
 /** The field of `new DataLoader(data)`. */
 export interface DataOnly<D extends DType> extends Fields {
+  /** The samples. */
   readonly data: Dataset<D>
 }
 
@@ -52,6 +55,7 @@ export interface DataLoader<T> extends AsyncIterable<T> {
   sync(count?: number): IterableIterator<T>
   /** Ends the workers and lets go of the datasets, which stay open. A second close does nothing. */
   close(): Promise<void>
+  /** {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 

@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const PROGRAM = `
 import { DataLoader, Dataset, openNpy } from 'loaderx'
 const [images, labels] = process.argv.slice(2)
-await (await Dataset.write('images.zr', await openNpy(images))).close()
-await (await Dataset.write('labels.zr', await openNpy(labels))).close()
+await Dataset.write('images.zr', await openNpy(images))
+await Dataset.write('labels.zr', await openNpy(labels))
 const data = await Dataset.open('images.zr')
 const label = await Dataset.open('labels.zr')
 for (const workers of [0, 2]) {
