@@ -52,6 +52,8 @@ export interface StoreDirectory {
   open(name: string, mode: FileMode): StoreFile
   rename(from: string, to: string): Promise<void>
   remove(name: string): Promise<void>
+  /** Flushes the directory, so that files made, renamed or removed in it stay so after a power cut. */
+  sync(): Promise<void>
   /** Makes the directory and its parents. Returns the first directory that was made, if any. */
   make(): Promise<string | undefined>
 }
@@ -220,6 +222,24 @@ export class NodeDirectory implements StoreDirectory {
       await rm(join(this.path, name))
     } catch (cause) {
       throw ioError('remove', join(this.path, name), cause)
+    }
+  }
+
+  async sync(): Promise<void> {
+    // Windows cannot open a directory, and keeps its order by itself.
+    if (process.platform === 'win32') return
+    let fd: number
+    try {
+      fd = openSync(this.path, constants.O_RDONLY)
+    } catch (cause) {
+      throw ioError('open', this.path, cause)
+    }
+    try {
+      await syncAsync(fd)
+    } catch (cause) {
+      throw ioError('flush', this.path, cause)
+    } finally {
+      closeSync(fd)
     }
   }
 
