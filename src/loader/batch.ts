@@ -1,7 +1,7 @@
 // loader/: one batch as the consumer gets it: an array for each field, and what gives its memory back.
 
-import { LoaderxError } from '../errors.ts'
 import type { NDArray } from '../dataset/ndarray.ts'
+import { LoaderxError } from '../errors.ts'
 
 /** What every batch has beside its fields. */
 export interface BatchControls {

@@ -2,7 +2,7 @@
 // plain data.
 
 import { swapBytes } from '../dataset/bytes.ts'
-import { RecordReader, type ReaderState, readerScratch } from '../zrecord/reader.ts'
+import { type ReaderState, RecordReader, readerScratch } from '../zrecord/reader.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {

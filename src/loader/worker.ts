@@ -10,9 +10,7 @@ const { port } = data
 const ring = new Ring(data.slots, data.ring)
 /** Buffers that the consumer gave back, by size. */
 const spare = new Map<number, ArrayBuffer[]>()
-const indexLists = data.indexSlots.map(
-  (address) => new BigUint64Array(data.indices.buffer, address, data.batchSize),
-)
+const indexLists = data.indexSlots.map((address) => new BigUint64Array(data.indices.buffer, address, data.batchSize))
 
 interface Station {
   readonly field: CrewField
