@@ -188,7 +188,7 @@ export class RecordReader {
   #fault(index: number, position: number, shortest: number, longest: number): LoaderxError {
     const { path, length, limits, memory, metaAddress } = this.state
     const details = { path, index, position }
-    if (index >= length) {
+    if (index < 0 || index >= length) {
       const range = length === 0 ? 'the store is empty' : `its records are 0 … ${length - 1}`
       const message = `index ${index} at position ${position} is out of range for ${path}: ${range}`
       return new LoaderxError('LOADERX_INDEX_OUT_OF_RANGE', message, { ...details, expected: length })
