@@ -38,6 +38,27 @@ export interface KernelExports {
    * @returns it as a signed number: `>>> 0` makes it the usual one
    */
   crc32(tables: number, bytes: number, n: number, seed: number): number
+  /** Writes the CRC-32 of each of `n` records (lengths u32 each, back to back from `bytes`) to `out + 8 * i`. */
+  sumRecords(tables: number, bytes: number, lengths: number, n: number, out: number): void
+  /** Writes the CRC-32 of each of `n` table entries (16 bytes each from `entries`) to `out + 8 * i + 4`. */
+  sumEntries(tables: number, entries: number, n: number, out: number): void
+  /**
+   * Checks the stored bytes of a resolved plan, found at `base + offset`, against the sums of their records: 8 bytes an
+   * index (CRC-32 of the stored bytes, CRC-32 of the entry) at `sums`, for the first `summed` indices. A record whose
+   * entry has another sum is left alone. `seen` holds a bit an index: set ones are skipped, checked ones get it; 0
+   * checks all.
+   * @returns -1, or the position of the first record whose bytes are not those that were summed
+   */
+  checkSums(
+    tables: number,
+    indices: number,
+    plan: number,
+    n: number,
+    base: number,
+    sums: number,
+    summed: number,
+    seen: number,
+  ): number
   /**
    * Converts `n` (below 2^31) elements of type `from` to type `to`. Integers are checked for range; floats become
    * integers by cutting toward zero, NaN refused; float targets are rounded once, ties to even, and become infinite

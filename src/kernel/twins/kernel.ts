@@ -7,6 +7,7 @@ import { copyFixed, copyOffsets, resolve } from './gather.ts'
 import { type TwinMemory, twinMemory } from './memory.ts'
 import { shuffle } from './shuffle.ts'
 import { random, randomSeed, randomSkip, sequential } from './streams.ts'
+import { checkSums, sumEntries, sumRecords } from './sums.ts'
 
 /** The kernel in plain TypeScript over `memory`: same addresses, same results, slower. */
 export function twinKernel(memory: WebAssembly.Memory): KernelExports {
@@ -35,5 +36,8 @@ export function twinKernel(memory: WebAssembly.Memory): KernelExports {
     randomSkip: bind(randomSkip),
     random: bind(random),
     shuffle: bind(shuffle),
+    sumRecords: bind(sumRecords),
+    sumEntries: bind(sumEntries),
+    checkSums: bind(checkSums),
   }
 }
