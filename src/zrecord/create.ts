@@ -8,7 +8,7 @@ import { EMPTY_HEADER, encodeHeader } from '../format/header.ts'
 import { CHUNK_BYTES, chunkName, META_BYTES, META_NAME } from '../format/limits.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { takeTurn } from './turns.ts'
-import { growSparse } from './writer.ts'
+import { growSparse } from './write-files.ts'
 
 const UNFINISHED = `${META_NAME}.new`
 

@@ -1,5 +1,5 @@
-// zrecord/: carries out appends. The order makes a killed process harmless: stored bytes, then table entries, then the
-// header; until the header is written nothing of the append is visible.
+// zrecord/: carries out appends. The order makes a killed process harmless: stored bytes and sums, then table entries,
+// then the header; until the header is written nothing of the append is visible.
 
 import { createDeflaters } from '../codec/deflate.ts'
 import { type EncodedBlock, encodeBlock } from '../codec/encode.ts'
@@ -7,12 +7,17 @@ import { ENCODE_WIDTH, encodeInPool, useEncodePool } from '../codec/encode-pool.
 import { LoaderxError } from '../errors.ts'
 import { encodeEntry, entryPosition } from '../format/entry.ts'
 import { encodeHeader, type Header } from '../format/header.ts'
-import { CHUNK_BYTES, chunkName, ENTRY_BYTES, MAX_RECORDS, META_BYTES, META_NAME } from '../format/limits.ts'
+import { chunkName, ENTRY_BYTES, MAX_RECORDS, META_NAME } from '../format/limits.ts'
+import { SUMS_NAME } from '../format/sums.ts'
+import { checksums } from '../kernel/checksums.ts'
 import type { StoreDirectory, StoreFile } from '../storage/files.ts'
 import { firstPastFrontier } from './extents.ts'
 import { type Frontier, readFrontier } from './frontier.ts'
 import { type Placement, placeRecords } from './placement.ts'
+import type { Durability } from './journal.ts'
 import { type RecordSource, type SourceSlice, sliceBlock, sliceSource } from './source.ts'
+import { clearStaleSums, readSumsState, stampSums, writeSums } from './sums.ts'
+import type { WriteFiles } from './write-files.ts'
 
 /** How records are stored: as they are, or deflated where that makes them smaller. */
 export type Codec = 'raw' | 'flate'
@@ -21,17 +26,6 @@ export type Codec = 'raw' | 'flate'
 const BLOCK_BYTES = 2 * 2 ** 20
 /** Appends up to this size are encoded at once, in the calling thread. */
 const INLINE_BYTES = 128 * 1024
-
-/** Gives files their full, sparse size where the file system can; elsewhere they grow as needed. */
-export async function growSparse(file: StoreFile, bytes: number): Promise<void> {
-  if (process.platform === 'win32' || file.size() >= bytes) return
-  try {
-    await file.truncate(bytes)
-  } catch (error) {
-    const code = ((error as LoaderxError).cause as NodeJS.ErrnoException | undefined)?.code
-    if (code !== 'EFBIG' && code !== 'EINVAL') throw error
-  }
-}
 
 /** What an append did. */
 export interface Appended {
@@ -42,13 +36,16 @@ export interface Appended {
 /** The writing side of one open store. Calls must not overlap. */
 export class RecordWriter {
   readonly #directory: StoreDirectory
-  readonly #files = new Map<string, StoreFile>()
+  readonly #files: WriteFiles
+  readonly #durability: Durability
   readonly #leavePool: () => Promise<void> = useEncodePool()
   #deflaters: ReturnType<typeof createDeflaters> | undefined
   #tableChecked = false
 
-  constructor(directory: StoreDirectory) {
-    this.#directory = directory
+  constructor(files: WriteFiles, durability: Durability) {
+    this.#files = files
+    this.#directory = files.directory
+    this.#durability = durability
   }
 
   /**
@@ -57,16 +54,19 @@ export class RecordWriter {
    */
   async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Appended> {
     signal?.throwIfAborted()
-    const meta = this.#open(META_NAME)
+    const meta = await this.#files.meta
     const { header } = await this.#checkedFrontier(meta)
     checkTableRoom(this.#directory.path, header.length, source.count)
     const entries = new DataView(new ArrayBuffer(source.count * ENTRY_BYTES))
+    const sums = new Uint32Array(2 * source.count)
+    const written = new Set<string>([SUMS_NAME])
     let place = { chunk: header.tailChunk, offset: header.tailOffset }
     let first = 0
     for await (const block of this.#encoded(source, codec)) {
       signal?.throwIfAborted()
       const placement = placeRecords(place, block.phys, this.#directory.path)
-      await this.#writeRuns(placement, block)
+      await this.#writeRuns(placement, block, written)
+      checksums().records(block.bytes, block.phys, sums.subarray(2 * first))
       for (let i = 0; i < block.phys.length; i++) {
         encodeEntry(entries, (first + i) * ENTRY_BYTES, {
           offset: placement.offsets[i]!,
@@ -80,11 +80,22 @@ export class RecordWriter {
       place = placement.next
     }
     signal?.throwIfAborted()
-    await growSparse(meta, META_BYTES)
-    await meta.write(new Uint8Array(entries.buffer), entryPosition(header.length))
     const next: Header = { tailChunk: place.chunk, tailOffset: place.offset, length: header.length + source.count }
+    const table = new Uint8Array(entries.buffer)
+    checksums().entries(table, sums)
+    await clearStaleSums(this.#files, readSumsState(this.#directory, header))
+    await writeSums(this.#files, header.length, sums)
+    await this.#flush(written)
+    await meta.write(table, entryPosition(header.length))
+    await this.#flush([META_NAME])
     await meta.write(encodeHeader(next), 0)
+    await this.#flush([META_NAME])
+    await stampSums(this.#files, next)
     return { before: header, after: next }
+  }
+
+  async #flush(names: Iterable<string>): Promise<void> {
+    if (this.#durability === 'power') await this.#files.sync(names)
   }
 
   /** The frontier, when it is safe to append behind it and the store has room for the records. */
@@ -145,42 +156,20 @@ export class RecordWriter {
     }
   }
 
-  async #writeRuns(placement: Placement, block: EncodedBlock): Promise<void> {
+  async #writeRuns(placement: Placement, block: EncodedBlock, written: Set<string>): Promise<void> {
     for (const { chunk, offset, from, bytes } of placement.runs) {
-      await (await this.#chunk(chunk)).write(block.bytes.subarray(from, from + bytes), offset)
+      written.add(chunkName(chunk))
+      await (await this.#files.chunk(chunk)).write(block.bytes.subarray(from, from + bytes), offset)
     }
   }
 
-  #open(name: string): StoreFile {
-    let file = this.#files.get(name)
-    if (file === undefined) {
-      file = this.#directory.open(name, 'write')
-      this.#files.set(name, file)
-    }
-    return file
+  /** The table may have been changed by other means: it is checked again before the next append. */
+  forgetTable(): void {
+    this.#tableChecked = false
   }
 
-  async #chunk(chunk: number): Promise<StoreFile> {
-    const name = chunkName(chunk)
-    const known = this.#files.get(name)
-    if (known !== undefined) return known
-    const fresh = this.#directory.look(name) === undefined
-    const file = this.#directory.open(name, fresh ? 'create' : 'write')
-    this.#files.set(name, file)
-    await growSparse(file, CHUNK_BYTES)
-    return file
-  }
-
-  /** Flushes every file that was written. */
-  async sync(): Promise<void> {
-    for (const [name, file] of this.#files) if (name !== META_NAME) await file.sync()
-    await this.#files.get(META_NAME)?.sync()
-  }
-
-  async close(): Promise<void> {
-    for (const file of this.#files.values()) file.close()
-    this.#files.clear()
-    await this.#leavePool()
+  close(): Promise<void> {
+    return this.#leavePool()
   }
 }
 
