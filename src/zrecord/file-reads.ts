@@ -1,35 +1,38 @@
 // zrecord/: carries out planned reads of a store's files: the table pages that a batch needs, and the groups of runs
 // that hold its records.
 
-import { ENTRY_BYTES, HEADER_BYTES } from '../format/limits.ts'
 import { WASM_PAGE } from '../kernel/kernel.ts'
+import type { StoreFile } from '../storage/files.ts'
 import type { StoreFiles } from './files.ts'
 import type { ReadGroup } from './plan.ts'
 
-/** The record table of a store that lies in its file, read to `metaAddress` of `memory` page by page as it is needed. */
-export interface PagedTable {
+/** Items of a file, one for each record, read to `address` of `memory` page by page as they are needed. */
+export interface PagedItems {
   readonly memory: WebAssembly.Memory
-  readonly metaAddress: number
-  /** One byte for each 64 KiB of meta.zr, 1 when it has been read to its place. */
-  readonly pagesAddress: number
-  /** Records in the table. */
-  readonly length: number
+  /** Address of the file's first byte. */
+  readonly address: number
+  /** One byte for each 64 KiB of the file, 1 when it has been read to its place. */
+  readonly pages: number
+  /** Bytes before the first item, bytes of an item, and the number of items. */
+  readonly headerBytes: number
+  readonly itemBytes: number
+  readonly count: number
 }
 
-/** Reads the pages that hold the entries of the `n` indices at `list` (u64 each); those past the table are left out. */
-export function loadTablePages(table: PagedTable, files: () => StoreFiles, list: number, n: number): void {
-  const { memory, metaAddress, pagesAddress, length } = table
-  const end = HEADER_BYTES + length * ENTRY_BYTES
+/** Reads the pages that hold the items of the `n` indices at `list` (u64 each); those past the last are left out. */
+export function loadPages(items: PagedItems, file: () => StoreFile, list: number, n: number): void {
+  const { memory, address, pages, headerBytes, itemBytes, count } = items
+  const end = headerBytes + count * itemBytes
   const words = new Uint32Array(memory.buffer, list, 2 * n)
-  const loaded = new Uint8Array(memory.buffer, pagesAddress, Math.ceil(end / WASM_PAGE))
+  const loaded = new Uint8Array(memory.buffer, pages, Math.ceil(end / WASM_PAGE))
   for (let i = 0; i < n; i++) {
     const index = words[2 * i]!
-    if (words[2 * i + 1] !== 0 || index >= length) continue
-    const page = Math.floor((HEADER_BYTES + index * ENTRY_BYTES) / WASM_PAGE)
+    if (words[2 * i + 1] !== 0 || index >= count) continue
+    const page = Math.floor((headerBytes + index * itemBytes) / WASM_PAGE)
     if (Atomics.load(loaded, page) === 1) continue
     const from = page * WASM_PAGE
     const bytes = Math.min(WASM_PAGE, end - from)
-    files().meta.readSync(new Uint8Array(memory.buffer, metaAddress + from, bytes), from)
+    file().readSync(new Uint8Array(memory.buffer, address + from, bytes), from)
     Atomics.store(loaded, page, 1)
   }
 }

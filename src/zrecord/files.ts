@@ -2,6 +2,7 @@
 
 import { LoaderxError } from '../errors.ts'
 import { chunkName, META_NAME } from '../format/limits.ts'
+import { SUMS_NAME } from '../format/sums.ts'
 import type { StoreDirectory, StoreFile } from '../storage/files.ts'
 
 /** The files of one store, open for reading. */
@@ -16,6 +17,10 @@ export class StoreFiles {
   /** @throws LOADERX_NOT_FOUND, LOADERX_NOT_A_DIRECTORY, LOADERX_NOT_A_STORE, LOADERX_IO */
   get meta(): StoreFile {
     return this.#get(META_NAME)
+  }
+
+  get sums(): StoreFile {
+    return this.#get(SUMS_NAME)
   }
 
   chunk(chunk: number): StoreFile {

@@ -3,7 +3,9 @@
 
 import { entryPosition } from '../format/entry.ts'
 import { ENTRY_BYTES, HEADER_BYTES, MAX_RECORDS, META_BYTES } from '../format/limits.ts'
-import { WASM_PAGE } from '../kernel/kernel.ts'
+import { SUM_BYTES, SUMS_BYTES, SUMS_HEADER_BYTES, sumPosition } from '../format/sums.ts'
+import { instantiateKernel, WASM_PAGE } from '../kernel/kernel.ts'
+import { CRC_TABLE_BYTES } from '../kernel/layout.ts'
 import { Arena } from '../storage/arena.ts'
 import { createResidence, loadBytes, mapBytes, type Residence } from '../storage/residence.ts'
 import type { ChosenResidency } from '../storage/residency.ts'
@@ -11,11 +13,16 @@ import { liveExtents } from './extents.ts'
 import type { StoreFiles } from './files.ts'
 import type { Frontier } from './frontier.ts'
 import { type ReaderState, RecordReader } from './reader.ts'
+import type { SealState, VerifyMode } from './seals.ts'
+import { readSumsState } from './sums.ts'
 import { WINDOW_OVERLAP, type WindowState } from './windows.ts'
 
 /** Room for a store to grow in place: twice what it has, and at least this. */
 const ROOM_BYTES = 16 * 2 ** 20
 const ROOM_RECORDS = 65536
+
+/** What the checks of records need in a store's memory. */
+type SealPlaces = Pick<SealState, 'tables' | 'seen' | 'pages'>
 
 /** The bytes of one open store, and the reader over them. */
 export class Home {
@@ -28,15 +35,19 @@ export class Home {
   readonly #tableRoom: number
   readonly #dataRoom: number
   readonly #pages: number | undefined
+  readonly #verify: VerifyMode
+  readonly #sumsRoom: number
+  readonly #sealPlaces: SealPlaces
   readonly #memoryWindows = new Map<string, WindowState>()
   /** The header: live where meta.zr is mapped, else as last read. */
   readonly #header: Uint32Array
   readonly #headerBytes: Uint8Array
   #frontier: Frontier
+  #seals: SealState | undefined
   #holders = 0
   #retired = false
 
-  constructor(files: StoreFiles, frontier: Frontier, choice: ChosenResidency, windowBytes: number) {
+  constructor(files: StoreFiles, frontier: Frontier, choice: ChosenResidency, windowBytes: number, verify: VerifyMode) {
     this.#files = files
     this.#choice = choice
     this.#windowBytes = windowBytes
@@ -49,11 +60,19 @@ export class Home {
         ? windowBytes
         : Math.min(windowBytes, 2 * frontier.limits[0]! + ROOM_BYTES)
       : 0
-    this.#residence = createResidence([this.#tableRoom, this.#dataRoom], files.directory.path, choice.kind === 'mapped')
+    this.#verify = verify
+    const { summed } = readSumsState(files.directory, frontier.header)
+    // A file can only be mapped when it is there; where it comes later, so does another home.
+    const hasSums = verify !== 'never' && (choice.kind !== 'mapped' || summed > 0)
+    this.#sumsRoom = hasSums ? SUMS_HEADER_BYTES + records * SUM_BYTES : 0
+    const rooms = [this.#tableRoom, this.#dataRoom, this.#sumsRoom]
+    this.#residence = createResidence(rooms, files.directory.path, choice.kind === 'mapped')
     const { memory, addresses, end } = this.#residence
     this.arena = new Arena(memory, end)
     this.#pages = choice.kind === 'file' ? this.arena.allocate(META_BYTES / WASM_PAGE + 1) : undefined
+    this.#sealPlaces = this.#placeSeals()
     if (choice.kind === 'mapped') {
+      if (hasSums) mapBytes(choice.mapper, memory, addresses[2]!, files.sums, 0, this.#sumsRoom)
       mapBytes(choice.mapper, memory, addresses[0]!, files.meta, 0, this.#tableRoom)
       if (this.#dataRoom > 0) mapBytes(choice.mapper, memory, addresses[1]!, files.chunk(0), 0, this.#dataRoom)
     }
@@ -61,6 +80,7 @@ export class Home {
       choice.kind === 'mapped' ? new Uint32Array(memory.buffer, addresses[0]!, 4) : new Uint32Array(HEADER_BYTES / 4)
     this.#headerBytes = new Uint8Array(this.#header.buffer, this.#header.byteOffset, HEADER_BYTES)
     this.#load(0, 0, frontier)
+    this.#seals = this.#readSeals(0, frontier) ?? undefined
     this.reader = new RecordReader(
       this.state,
       (bytes) => this.#allocate(bytes),
@@ -100,6 +120,7 @@ export class Home {
       dataAddress: this.#dataRoom > 0 ? addresses[1]! : undefined,
       dataBytes: this.#dataRoom,
       pagesAddress: this.#pages,
+      seals: this.#seals,
       windowBytes: this.#windowBytes,
       windows: this.#choice.kind === 'mapped' ? (this.reader?.windows ?? []) : [...this.#memoryWindows.values()],
     }
@@ -126,9 +147,41 @@ export class Home {
       const firstStale = appended ? Math.floor(entryPosition(before.header.length) / WASM_PAGE) : 0
       new Uint8Array(this.#residence.memory.buffer, this.#pages, META_BYTES / WASM_PAGE + 1).fill(0, firstStale)
     }
+    const seals = this.#readSeals(appended ? before.header.length : 0, frontier)
+    if (seals === null) return false
+    this.#seals = seals
     this.#frontier = frontier
-    this.reader.advance(frontier.header.length, frontier.limits)
+    this.reader.advance(frontier.header.length, frontier.limits, seals)
     return true
+  }
+
+  #placeSeals(): SealPlaces {
+    const { memory } = this.#residence
+    const tables = this.arena.allocate(CRC_TABLE_BYTES)
+    instantiateKernel(memory).crcTables(tables)
+    const seen = this.arena.allocate(MAX_RECORDS / 8 + 8)
+    const pages = this.#choice.kind === 'file' ? this.arena.allocate(SUMS_BYTES / WASM_PAGE + 1) : undefined
+    return { tables, seen, pages }
+  }
+
+  /** Reads the sums from record `first` on; null where they need a place that this home does not have. */
+  #readSeals(first: number, frontier: Frontier): SealState | undefined | null {
+    if (this.#verify === 'never') return undefined
+    const { summed } = readSumsState(this.#files.directory, frontier.header)
+    if (summed === 0) return undefined
+    if (this.#sumsRoom === 0) return null
+    const { memory, addresses } = this.#residence
+    const { tables, seen, pages } = this.#sealPlaces
+    if (first === 0) new Uint8Array(memory.buffer, seen, MAX_RECORDS / 8).fill(0)
+    if (this.#choice.kind === 'memory') {
+      const from = first === 0 ? 0 : sumPosition(Math.min(first, summed))
+      loadBytes(memory, addresses[2]! + from, this.#files.sums, from, sumPosition(summed))
+    }
+    if (pages !== undefined) {
+      const firstStale = first === 0 ? 0 : Math.floor(sumPosition(first) / WASM_PAGE)
+      new Uint8Array(memory.buffer, pages, SUMS_BYTES / WASM_PAGE + 1).fill(0, firstStale)
+    }
+    return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, seen, pages }
   }
 
   /** Reads the table from record `first` and the records from byte `from` (or, in windows, those records' bytes). */
@@ -206,6 +259,7 @@ export class Home {
     if (choice.kind !== 'mapped') return
     choice.mapper.unmap(memory, addresses[0]!, this.#tableRoom)
     if (this.#dataRoom > 0) choice.mapper.unmap(memory, addresses[1]!, this.#dataRoom)
+    if (this.#sumsRoom > 0) choice.mapper.unmap(memory, addresses[2]!, this.#sumsRoom)
     for (const window of this.reader.windows) {
       choice.mapper.unmap(window.memory, window.address, this.#windowBytes + WINDOW_OVERLAP)
     }

@@ -7,6 +7,7 @@ import { chooseResidency, type Residency } from '../storage/residency.ts'
 import type { StoreFiles } from './files.ts'
 import { type Frontier, readFrontier } from './frontier.ts'
 import { Home } from './home.ts'
+import type { VerifyMode } from './seals.ts'
 import type { Appended } from './writer.ts'
 
 /** The current home of a store's bytes. */
@@ -14,13 +15,15 @@ export class LiveStore {
   readonly #files: StoreFiles
   readonly #residency: Residency
   readonly #windowBytes: number
+  readonly #verify: VerifyMode
   #home: Home
 
   /** @throws as Zrecord.open */
-  constructor(files: StoreFiles, residency: Residency, windowBytes: number) {
+  constructor(files: StoreFiles, residency: Residency, windowBytes: number, verify: VerifyMode) {
     this.#files = files
     this.#residency = residency
     this.#windowBytes = windowBytes
+    this.#verify = verify
     this.#home = this.#newHome(readFrontier(files.directory, files.meta))
   }
 
@@ -47,6 +50,13 @@ export class LiveStore {
     const sinceKnown =
       known.length === before.length && known.tailChunk === before.tailChunk && known.tailOffset === before.tailOffset
     this.#follow(frontier, sinceKnown && frontier.header.length === after.length)
+  }
+
+  /** Takes the store from its files anew, after maintenance has moved records in it. */
+  renew(): void {
+    const before = this.#home
+    this.#home = this.#newHome(readFrontier(this.#files.directory, this.#files.meta))
+    before.retire()
   }
 
   /** Runs a read; when it fails on what may be out of date, follows the store and runs it once more. */
@@ -86,10 +96,10 @@ export class LiveStore {
     const bytes = frontier.limits.reduce((sum, limit) => sum + limit, 0) + frontier.header.length * ENTRY_BYTES
     const choice = chooseResidency(this.#residency, bytes, this.#files.directory.path)
     try {
-      return new Home(this.#files, frontier, choice, this.#windowBytes)
+      return new Home(this.#files, frontier, choice, this.#windowBytes, this.#verify)
     } catch (error) {
       if (this.#residency !== 'auto' || !isLoaderxError(error, 'LOADERX_RESIDENCY_UNAVAILABLE')) throw error
-      return new Home(this.#files, frontier, { kind: 'file' }, this.#windowBytes)
+      return new Home(this.#files, frontier, { kind: 'file' }, this.#windowBytes, this.#verify)
     }
   }
 }

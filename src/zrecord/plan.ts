@@ -35,6 +35,11 @@ export class Plan {
     return ((this.#words[4 * i + 3]! >>> 16) & 0xff) === CODEC_RAW
   }
 
+  /** The 16 bytes of the entry. */
+  entryBytes(i: number): Uint8Array {
+    return new Uint8Array(this.#words.buffer, this.#words.byteOffset + 16 * i, 16)
+  }
+
   /** The plan on its own, for when the memory that it lies in is used for something else. */
   copy(): Plan {
     return new Plan(this.#words.slice())

@@ -5,17 +5,19 @@
 import { createInflater, type Inflater } from '../codec/inflate.ts'
 import { LoaderxError } from '../errors.ts'
 import { decodeEntry, entryPosition } from '../format/entry.ts'
-import { HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
+import { ENTRY_BYTES, HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
+import { SUM_BYTES, SUMS_HEADER_BYTES } from '../format/sums.ts'
 import { instantiateKernel, type KernelExports } from '../kernel/kernel.ts'
 import { NodeDirectory } from '../storage/files.ts'
 import { fileMapper } from '../storage/mapping.ts'
 import { createResidence, mapBytes } from '../storage/residence.ts'
 import { entryError, outOfRange } from './fault.ts'
-import { loadTablePages, readGroup, readGroupSync } from './file-reads.ts'
+import { loadPages, readGroup, readGroupSync } from './file-reads.ts'
 import { StoreFiles } from './files.ts'
 import { countIndices, type Indices, indexAt, writeIndices } from './indices.ts'
 import { checkRoom, denseEnd, type Layout, Plan, planReads, type ReadGroup, settleLayout } from './plan.ts'
 import { bringRecord, type Transfer } from './scatter.ts'
+import { checkInMemory, checkRecord, type SealState } from './seals.ts'
 import { type ByteSource, WINDOW_OVERLAP, type WindowState, Windows } from './windows.ts'
 
 /** Everything that a thread needs to read a store; can be sent to a worker. */
@@ -32,6 +34,8 @@ export interface ReaderState {
   readonly dataBytes: number
   /** For `file`: one byte for each 64 KiB of meta.zr, 1 when it has been read to its place. */
   readonly pagesAddress: number | undefined
+  /** Where the records' sums are; undefined when nothing is to be checked. */
+  readonly seals: SealState | undefined
   readonly windowBytes: number
   readonly windows: readonly WindowState[]
 }
@@ -67,6 +71,9 @@ export class RecordReader {
   #scratch = { address: 0, records: -1 }
   #bulk = { address: 0, bytes: 0 }
   #data: Uint8Array | undefined
+  /** Addresses of the batch's indices and plan. */
+  #list = 0
+  #plan = 0
 
   /**
    * @param allocate gives scratch in the state's memory, `release` takes it back
@@ -91,8 +98,8 @@ export class RecordReader {
   }
 
   /** Takes note that the store has other records or limits now; the memory and its addresses stay. */
-  advance(length: number, limits: Uint32Array): void {
-    this.state = { ...this.state, length, limits }
+  advance(length: number, limits: Uint32Array, seals: SealState | undefined): void {
+    this.state = { ...this.state, length, limits, seals }
     if (this.#scratch.records >= 0) this.#writeLimits()
   }
 
@@ -135,10 +142,8 @@ export class RecordReader {
     if (this.state.kind !== 'file') return this.gather(indices, into, layout, bounds)
     const transfer = this.#prepare(indices, into, layout, bounds)
     if (transfer === undefined) return
-    // The plan lies in scratch that another gather may use while this one waits.
-    const plan = transfer.plan.copy()
-    for (const group of planReads(plan)) {
-      this.#bringGroup({ ...transfer, plan }, group, await readGroup(this.#ownFiles(), group))
+    for (const group of planReads(transfer.plan)) {
+      this.#bringGroup(transfer, group, await readGroup(this.#ownFiles(), group))
     }
   }
 
@@ -151,12 +156,30 @@ export class RecordReader {
   #prepare(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds): Transfer | undefined {
     const { exactly } = bounds
     const longest = typeof layout === 'number' ? Math.min(layout, MAX_RECORD_BYTES) : MAX_RECORD_BYTES
-    const plan = this.#resolve(indices, exactly ?? 1, exactly ?? longest)
-    if (plan.length === 0) return undefined
+    const resolved = this.#resolve(indices, exactly ?? 1, exactly ?? longest)
+    if (resolved.length === 0) return undefined
+    // The plan lies in scratch that another gather may use while one that reads files waits.
+    const plan = this.state.kind === 'file' ? resolved.copy() : resolved
     const settled = settleLayout(layout, plan.length)
     checkRoom(plan, settled, into.length)
     const kept = this.state.kind === 'file' ? Array.from(indices as readonly number[]) : indices
-    return { plan, into, layout: settled, path: this.state.path, indexAt: (i) => Number(kept[i]) }
+    const { path, seals, memory } = this.state
+    const transfer: Transfer = { plan, into, layout: settled, path, indexAt: (i) => Number(kept[i]) }
+    if (seals === undefined) return transfer
+    if (seals.pages !== undefined) this.#loadSums(seals, seals.pages, plan.length)
+    if (this.state.dataAddress === undefined || this.state.kind === 'file') {
+      return { ...transfer, check: (i, bytes, at) => checkRecord(memory, seals, transfer, i, bytes, at) }
+    }
+    const at = { list: this.#list, plan: this.#plan, base: this.state.dataAddress }
+    checkInMemory(this.#kernel, memory, seals, transfer, at)
+    return transfer
+  }
+
+  #loadSums(seals: SealState, pages: number, n: number): void {
+    const { memory } = this.state
+    const address = seals.sums - SUMS_HEADER_BYTES
+    const items = { headerBytes: SUMS_HEADER_BYTES, itemBytes: SUM_BYTES, count: seals.summed }
+    loadPages({ memory, address, pages, ...items }, () => this.#ownFiles().sums, this.#list, n)
   }
 
   #resolve(indices: Indices, shortest: number, longest: number): Plan {
@@ -168,8 +191,13 @@ export class RecordReader {
     const plan = list + 8 * this.#scratch.records
     if (indices instanceof BigUint64Array && indices.buffer === state.memory.buffer) list = indices.byteOffset
     else writeIndices(indices, new Uint32Array(state.memory.buffer, list, 2 * n))
-    const { pagesAddress } = state
-    if (pagesAddress !== undefined) loadTablePages({ ...state, pagesAddress }, this.#ownFiles, list, n)
+    this.#list = list
+    this.#plan = plan
+    const { memory, metaAddress: address, pagesAddress: pages } = state
+    if (pages !== undefined) {
+      const items = { headerBytes: HEADER_BYTES, itemBytes: ENTRY_BYTES, count: state.length }
+      loadPages({ memory, address, pages, ...items }, () => this.#ownFiles().meta, list, n)
+    }
     const table = state.metaAddress + HEADER_BYTES
     const { length } = state
     const chunks = state.limits.length
@@ -201,18 +229,17 @@ export class RecordReader {
     const { plan, into, layout } = transfer
     const { memory } = this.state
     const n = plan.length
-    const planAddress = this.#scratch.address + LIMITS_BYTES + 8 * this.#scratch.records
     const data = this.#dataSource(dataAddress)
     let deflated: number
     if (into.buffer === memory.buffer && typeof layout === 'number') {
-      deflated = this.#kernel.copyFixed(planAddress, n, dataAddress, into.byteOffset, layout)
+      deflated = this.#kernel.copyFixed(this.#plan, n, dataAddress, into.byteOffset, layout)
     } else {
       const end = plan.logic(0) < SMALL_BYTES ? denseEnd(plan, layout) : -1
       if (end < 0 || end > SCRATCH_BYTES || !this.#reserveBulk(end + 64 + 4 * n)) {
         for (let i = 0; i < n; i++) bringRecord(transfer, i, data, this.#decoder)
         return
       }
-      deflated = this.#copyDense(planAddress, transfer, dataAddress, end)
+      deflated = this.#copyDense(this.#plan, transfer, dataAddress, end)
     }
     if (deflated === 0) return
     for (let i = 0; i < n; i++) if (!plan.isRaw(i)) bringRecord(transfer, i, data, this.#decoder)

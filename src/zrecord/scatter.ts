@@ -14,12 +14,15 @@ export interface Transfer {
   readonly path: string
   /** The index that position `i` of the batch asks for. */
   readonly indexAt: (i: number) => number
+  /** Checks the stored bytes of the record at position `i` before they are used. */
+  readonly check?: ((i: number, bytes: Uint8Array, at: number) => void) | undefined
 }
 
 /** Brings the record at position `i`; its stored bytes start at `from.seek(…)`. @throws LOADERX_CORRUPT_RECORD */
 export function bringRecord(transfer: Transfer, i: number, from: ByteSource, inflater: () => Inflater): void {
   const { plan, into, layout } = transfer
   const at = from.seek(plan.chunk(i), plan.offset(i), i)
+  transfer.check?.(i, from.bytes, at)
   const to = target(layout, i)
   const phys = plan.phys(i)
   if (plan.isRaw(i)) {
