@@ -51,6 +51,9 @@ function cutData(path: string, header: NpyHeader, expected: number, actual: numb
   )
 }
 
+/** Internal: the rows of `file` from row `first` on. */
+export let npyRowsFrom: (file: NpyFile, first: number) => RowSource & { readonly length: number }
+
 /**
  * A .npy file as a {@link RowSource}: the first dimension counts the rows. Big-endian data is given in little-endian
  * order and Fortran order in C order. The file is open only while it is read, so there is nothing to close.
@@ -81,6 +84,15 @@ class NpyRows implements NpyFile {
   readonly fortranOrder: boolean
   readonly #text: string
 
+  static {
+    npyRowsFrom = (file, first) => ({
+      dtype: file.dtype,
+      rowShape: file.rowShape,
+      length: file.length - first,
+      blocks: (options) => (file as NpyRows).#read(options, first),
+    })
+  }
+
   constructor(path: string, header: NpyHeader, text: string) {
     this.path = path
     this.dtype = header.dtype.name
@@ -91,7 +103,11 @@ class NpyRows implements NpyFile {
     this.#text = text
   }
 
-  async *blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined> {
+  blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#read(options, 0)
+  }
+
+  async *#read(options: BlockOptions, first: number): AsyncGenerator<Uint8Array, void, undefined> {
     options.signal?.throwIfAborted()
     const opened = await openFile(this.path)
     try {
@@ -107,8 +123,8 @@ class NpyRows implements NpyFile {
       const layout = { rows: this.length, columns, itemBytes: opened.dtype.itemBytes }
       const blocks =
         this.fortranOrder && columns > 1
-          ? readColumns(opened, layout, this.rowShape, options)
-          : readRows(opened, layout, options)
+          ? readColumns(opened, layout, this.rowShape, first, options)
+          : readRows(opened, layout, first, options)
       for await (const block of blocks) yield swapped(block, opened.dtype)
     } finally {
       opened.file.close()
@@ -129,12 +145,13 @@ async function read(file: StoreFile, into: Uint8Array, position: number): Promis
 async function* readRows(
   { file, start }: Opened,
   { rows, columns, itemBytes }: FortranLayout,
+  first: number,
   { maxBytes, signal }: BlockOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const rowBytes = columns * itemBytes
   const blockRows = Math.min(rows, Math.max(1, Math.floor(maxBytes / rowBytes)))
   const buffer = new Uint8Array(blockRows * rowBytes)
-  for (let row = 0; row < rows; row += blockRows) {
+  for (let row = first; row < rows; row += blockRows) {
     signal?.throwIfAborted()
     const block = buffer.subarray(0, Math.min(blockRows, rows - row) * rowBytes)
     await read(file, block, start + row * rowBytes)
@@ -146,6 +163,7 @@ async function* readColumns(
   { file, start }: Opened,
   layout: FortranLayout,
   rowShape: readonly number[],
+  first: number,
   { maxBytes, signal }: BlockOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { rows, columns, itemBytes } = layout
@@ -153,7 +171,7 @@ async function* readColumns(
   const blockRows = Math.min(rows, fortranBlockRows(layout, maxBytes))
   const buffer = new Uint8Array(blockRows * columns * itemBytes)
   let scratch = new Uint8Array(0)
-  for (let row = 0; row < rows; row += blockRows) {
+  for (let row = first; row < rows; row += blockRows) {
     const count = Math.min(blockRows, rows - row)
     for (const piece of planColumns(layout, row, count)) {
       signal?.throwIfAborted()
