@@ -78,7 +78,8 @@ function getHeader(view: DataView, at: number): Header {
 
 /** The journal as the bytes of its file. */
 export function encodeJournal(journal: Journal, crc32: Crc32): Uint8Array {
-  const group = journal.group === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(journal.group))
+  const group =
+    journal.group === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(journal.group))
   const payload = journal.writes.reduce((sum, write) => sum + write.bytes.length, 0)
   const tableAt = HEADER_BYTES + group.length
   const bytes = new Uint8Array(tableAt + journal.writes.length * WRITE_BYTES + payload)

@@ -3,7 +3,9 @@
 import { LoaderxError } from '../errors.ts'
 import { MAX_RECORD_BYTES } from '../format/limits.ts'
 import type { Residency } from '../storage/residency.ts'
+import type { Durability } from './journal.ts'
 import type { Layout } from './plan.ts'
+import type { VerifyMode } from './seals.ts'
 import {
   asBytes,
   type Bytes,
@@ -26,6 +28,10 @@ export interface ZrecordOptions {
   readonly readOnly?: boolean
   /** Where the bytes live while the store is open. Default `'auto'`. */
   readonly residency?: Residency
+  /** When records are checked against their checksums. Default `'first'`: each the first time this process reads it. */
+  readonly verify?: VerifyMode
+  /** What an append, a delete or a compact survives once it has returned. Default `'process'`: a killed process. */
+  readonly durability?: Durability
 }
 
 /** Options of one append. */
@@ -48,6 +54,13 @@ export function checkCodec(codec: Codec): void {
   if (codec === 'raw' || codec === 'flate') return
   const message = `codec is ${JSON.stringify(codec)}; use 'raw' or 'flate'`
   throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: codec })
+}
+
+/** @throws LOADERX_INVALID_ARGUMENT */
+export function checkChoice(option: string, value: string, choices: readonly string[]): void {
+  if (choices.includes(value)) return
+  const message = `${option} is ${JSON.stringify(value)}; use ${choices.map((choice) => `'${choice}'`).join(' or ')}`
+  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: choices, actual: value })
 }
 
 /** @throws LOADERX_INVALID_ARGUMENT */

@@ -3,12 +3,11 @@
 
 import { LoaderxError } from '../errors.ts'
 
-/** Where records went: pairs (from, to) in the order in which they moved, one after the other in one array. */
+/** What a delete changes. */
 export interface DeletePlan {
-  readonly moves: Uint32Array
   /** Records left. */
   readonly length: number
-  /** For each slot below `length` that changed: the slot, and the slot (before the delete) whose record it has now. */
+  /** For each slot below `length` that gets another record: the slot, and the slot that had the record before. */
   readonly slots: Uint32Array
   readonly sources: Uint32Array
 }
@@ -29,18 +28,14 @@ export function planDelete(length: number, targets: ArrayLike<number>, path: str
     )
   }
   const sorted = [...new Set(Array.from(targets))].sort((a, b) => b - a)
-  const moves: number[] = []
   const origin = new Map<number, number>()
   let left = length
   for (const target of sorted) {
     left--
-    if (target === left) continue
-    moves.push(left, target)
-    origin.set(target, origin.get(left) ?? left)
+    if (target !== left) origin.set(target, origin.get(left) ?? left)
   }
   const kept = [...origin].filter(([slot]) => slot < left).sort(([a], [b]) => a - b)
   return {
-    moves: Uint32Array.from(moves),
     length: left,
     slots: Uint32Array.from(kept, ([slot]) => slot),
     sources: Uint32Array.from(kept, ([, source]) => source),

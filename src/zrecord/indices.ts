@@ -77,3 +77,10 @@ function writeUnusual(index: number, position: number, into: Uint32Array): void 
 function show(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value)
 }
+
+/** The indices as plain numbers. @throws as {@link writeIndices} */
+export function wholeIndices(indices: Indices): Float64Array {
+  const words = new Uint32Array(2 * countIndices(indices))
+  writeIndices(indices, words)
+  return Float64Array.from({ length: words.length / 2 }, (_, i) => words[2 * i]! + words[2 * i + 1]! * HIGH)
+}

@@ -3,8 +3,8 @@
 import { LoaderxError } from '../errors.ts'
 import { encodeEntry, entryPosition } from '../format/entry.ts'
 import { encodeHeader, type Header } from '../format/header.ts'
-import { CHUNK_BYTES, chunkName, ENTRY_BYTES, MAX_CHUNK, META_NAME } from '../format/limits.ts'
 import type { Journal, JournalGroup, PlannedWrite } from '../format/journal.ts'
+import { CHUNK_BYTES, chunkName, ENTRY_BYTES, MAX_CHUNK, META_NAME } from '../format/limits.ts'
 import { encodeSumsHeader, SUMS_NAME, sumPosition } from '../format/sums.ts'
 import { checksums } from '../kernel/checksums.ts'
 import { type MoveStep, physicalOrder, planMoves } from './compact-plan.ts'
@@ -50,7 +50,12 @@ async function load(files: WriteFiles): Promise<Loaded> {
 }
 
 /** Contiguous parts of an array of items that changed, as writes; a few unchanged ones between are written along. */
-function changedParts(changed: Uint32Array, bytes: Uint8Array, itemBytes: number, write: (at: number, part: Uint8Array) => void): void {
+function changedParts(
+  changed: Uint32Array,
+  bytes: Uint8Array,
+  itemBytes: number,
+  write: (at: number, part: Uint8Array) => void,
+): void {
   const near = 4096 / itemBytes
   const sorted = changed.slice().sort()
   for (let i = 0; i < sorted.length; ) {

@@ -1,18 +1,18 @@
 // zrecord/: the sums of a store's records as this process has them: read once, kept beside the table, written with every
 // change. What another writer changed is recognised by the entry's sum and never believed.
 
-import { checksums } from '../kernel/checksums.ts'
 import type { Header } from '../format/header.ts'
 import {
   type Crc32,
   decodeSumsHeader,
   encodeSumsHeader,
-  stampCovers,
   SUM_BYTES,
   SUMS_HEADER_BYTES,
   SUMS_NAME,
+  stampCovers,
   sumPosition,
 } from '../format/sums.ts'
+import { checksums } from '../kernel/checksums.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import type { WriteFiles } from './write-files.ts'
 

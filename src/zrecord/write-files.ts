@@ -1,7 +1,7 @@
 // zrecord/: a store's files opened to write when first needed, kept open, and flushed in the order that durability asks.
 
-import { CHUNK_BYTES, chunkName, META_BYTES, META_NAME } from '../format/limits.ts'
 import type { LoaderxError } from '../errors.ts'
+import { CHUNK_BYTES, chunkName, META_BYTES, META_NAME } from '../format/limits.ts'
 import { SUMS_BYTES, SUMS_NAME } from '../format/sums.ts'
 import type { StoreDirectory, StoreFile } from '../storage/files.ts'
 

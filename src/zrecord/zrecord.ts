@@ -1,15 +1,15 @@
 // zrecord/: the store as its users see it: a directory of records, opened to append, to read at random, or both.
 
-import { realpathSync } from 'node:fs'
 import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { META_NAME } from '../format/limits.ts'
 import type { Arena } from '../storage/arena.ts'
-import { ioError, NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
 import {
   type AppendOptions,
   appendArguments,
+  checkChoice,
   checkCodec,
   checkLayout,
   checkPath,
@@ -17,14 +17,18 @@ import {
 } from './arguments.ts'
 import { createStore } from './create.ts'
 import { checkIsStore, StoreFiles } from './files.ts'
-import type { Indices } from './indices.ts'
+import { type Indices, wholeIndices } from './indices.ts'
+import type { Durability } from './journal.ts'
 import { LiveStore } from './live.ts'
+import type { CompactProgress } from './maintain.ts'
 import type { Layout } from './plan.ts'
 import type { GatherBounds, ReaderState } from './reader.ts'
+import type { VerifyMode } from './seals.ts'
 import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
-import { takeTurn } from './turns.ts'
+import { readStats, type StoreStats } from './stats.ts'
 import { MAX_WINDOW_BYTES, roundWindow } from './windows.ts'
-import { type Codec, RecordWriter } from './writer.ts'
+import type { Codec } from './writer.ts'
+import { StoreWriting } from './writing.ts'
 
 /** A store's bytes as the loader uses them: kept in place until released. */
 export interface HeldStore {
@@ -50,9 +54,13 @@ export async function openStore(
     create = false,
     readOnly = false,
     residency = 'auto',
+    verify = 'first',
+    durability = 'process',
     windowBytes = MAX_WINDOW_BYTES,
   } = options
   checkCodec(codec)
+  checkChoice('verify', verify, ['first', 'always', 'never'])
+  checkChoice('durability', durability, ['process', 'power'])
   // Misuse is refused before anything is made.
   chooseResidency(residency, 0, directory.path)
   if (create && readOnly) {
@@ -64,7 +72,8 @@ export async function openStore(
   const files = new StoreFiles(directory)
   try {
     checkIsStore(directory)
-    return new Zrecord(files, { codec, readOnly, residency, windowBytes: roundWindow(windowBytes) })
+    const opened = { codec, readOnly, residency, verify, durability, windowBytes: roundWindow(windowBytes) }
+    return new Zrecord(files, opened)
   } catch (error) {
     files.close()
     await unmake?.()
@@ -76,7 +85,26 @@ interface Opened {
   readonly codec: Codec
   readonly readOnly: boolean
   readonly residency: Residency
+  readonly verify: VerifyMode
+  readonly durability: Durability
   readonly windowBytes: number
+}
+
+/** What a delete did. */
+export interface DeleteResult {
+  /** Records left. */
+  readonly length: number
+  /** Records removed; an index that was given twice counts once. */
+  readonly removed: number
+  /** Records that have another index now, as pairs (index before, index now). All others kept theirs. */
+  readonly moves: readonly (readonly [from: number, to: number])[]
+}
+
+/** Options of a compact. */
+export interface CompactOptions {
+  /** Stops between two moves. The store is whole then, and a later compact goes on. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: CompactProgress) => void
 }
 
 /**
@@ -93,13 +121,14 @@ export class Zrecord {
   readonly #directory: StoreDirectory
   readonly #files: StoreFiles
   readonly #live: LiveStore
-  #writer: RecordWriter | undefined
+  readonly #writing: StoreWriting
   #closing: Promise<void> | undefined
-  #busy = new Set<Promise<unknown>>()
+  readonly #writes = new Set<Promise<unknown>>()
+  readonly #reads = new Set<Promise<unknown>>()
 
   static {
     holdStore = (store) => {
-      store.#checkOpen()
+      store.#checkReadable()
       store.#live.refresh()
       const { home } = store.#live
       return { state: home.state, arena: home.arena, release: home.hold() }
@@ -116,7 +145,10 @@ export class Zrecord {
     this.path = files.directory.path
     this.codec = opened.codec
     this.readOnly = opened.readOnly
-    this.#live = new LiveStore(files, opened.residency, opened.windowBytes)
+    this.#live = new LiveStore(files, opened.residency, opened.windowBytes, opened.verify)
+    this.#writing = new StoreWriting(this.#directory, this.#live, opened.durability, () =>
+      Promise.allSettled([...this.#reads]),
+    )
   }
 
   /**
@@ -157,26 +189,47 @@ export class Zrecord {
     layout?: number | RaggedLayout | AppendOptions,
     last?: AppendOptions,
   ): Promise<number> {
-    this.#checkOpen()
-    if (this.readOnly) {
-      const message = `${this.path} was opened with readOnly, so nothing can be appended; open it without`
-      throw new LoaderxError('LOADERX_READ_ONLY', message, { path: this.path })
-    }
+    this.#checkWritable()
     const { source, options } = appendArguments(input, layout, last)
     const codec = options.codec ?? this.codec
     checkCodec(codec)
     options.signal?.throwIfAborted()
     if (source.count === 0) return this.length
-    return this.#inTurn(async () => {
-      this.#writer ??= new RecordWriter(this.#directory)
-      const appended = await this.#writer.append(source, codec, options.signal)
-      try {
-        this.#live.followAppend(appended)
-      } catch {
-        // The records are in the store whatever happens now; the next read meets the same failure and reports it.
-      }
-      return appended.before.length
-    })
+    return this.#track(this.#writes, this.#writing.append(source, codec, options.signal))
+  }
+
+  /**
+   * Removes records, all or none: each hole is filled with the record that is last then, from the highest hole down, so
+   * few others change their index. Their bytes stay in the chunks until {@link compact}. Readers and loaders of the
+   * store, in whatever process, must be closed.
+   * @param indices any order, duplicates tolerated
+   * @throws LOADERX_INDEX_OUT_OF_RANGE, LOADERX_INVALID_INDEX, LOADERX_LOCKED, LOADERX_READ_ONLY,
+   * LOADERX_CORRUPT_STORE, LOADERX_ALREADY_CLOSED, LOADERX_IO
+   */
+  async delete(indices: Indices): Promise<DeleteResult> {
+    this.#checkWritable()
+    const targets = wholeIndices(indices)
+    const before = this.length
+    const plan = await this.#track(this.#writes, this.#writing.delete(targets))
+    const moves = Array.from(plan.slots, (to, i) => [plan.sources[i]!, to] as const)
+    return { length: plan.length, removed: before - plan.length, moves }
+  }
+
+  /**
+   * Moves the records together, in place and in their physical order (every index keeps its record), and gives the
+   * space behind them back to the file system. A process that is killed half-way leaves a whole store; compact again.
+   * @throws LOADERX_LOCKED, LOADERX_READ_ONLY, LOADERX_CORRUPT_STORE when an entry is damaged or records share bytes,
+   * LOADERX_ALREADY_CLOSED, LOADERX_IO; the signal's reason
+   */
+  async compact(options: CompactOptions = {}): Promise<void> {
+    this.#checkWritable()
+    await this.#track(this.#writes, this.#writing.compact(options))
+  }
+
+  /** What the store holds and what it takes on the disk. Reads the whole record table. */
+  stats(): StoreStats {
+    this.#checkOpen()
+    return readStats(this.#directory, this.#files.meta)
   }
 
   /**
@@ -206,14 +259,14 @@ export class Zrecord {
 
   /** Bytes of each record. @throws as {@link gather} */
   lengths(indices: Indices): Uint32Array {
-    this.#checkOpen()
+    this.#checkReadable()
     return this.#live.read(({ reader }) => reader.lengths(indices))
   }
 
   /** Flushes what this handle appended to the disk. */
   async sync(): Promise<void> {
     this.#checkOpen()
-    await this.#inTurn(async () => this.#writer?.sync())
+    await this.#track(this.#writes, this.#writing.sync())
   }
 
   /** Waits for running calls and closes. A second close waits for the first. */
@@ -223,8 +276,8 @@ export class Zrecord {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled([...this.#busy])
-    await this.#writer?.close()
+    await Promise.allSettled([...this.#writes, ...this.#reads])
+    await this.#writing.close()
     this.#live.retire()
     this.#files.close()
   }
@@ -235,36 +288,40 @@ export class Zrecord {
   }
 
   async #gather(indices: Indices, into: Bytes, layout: Layout, bounds: GatherBounds): Promise<void> {
-    this.#checkOpen()
+    this.#checkReadable()
     checkLayout(layout)
     const target = asBytes(into, 'the destination')
     if (this.#live.home.kind !== 'file') return this.#gatherSync(indices, into, layout, bounds)
-    return this.#track(this.#live.readAsync(({ reader }) => reader.gatherAsync(indices, target, layout, bounds)))
+    return this.#track(
+      this.#reads,
+      this.#live.readAsync(({ reader }) => reader.gatherAsync(indices, target, layout, bounds)),
+    )
   }
 
   #gatherSync(indices: Indices, into: Bytes, layout: Layout, bounds: GatherBounds): void {
-    this.#checkOpen()
+    this.#checkReadable()
     checkLayout(layout)
     const target = asBytes(into, 'the destination')
     this.#live.read(({ reader }) => reader.gather(indices, target, layout, bounds))
   }
 
-  /** Runs `work` when all earlier writing to the store, through whichever handle of this process, has ended. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    let key: string
-    try {
-      key = realpathSync(this.path)
-    } catch (cause) {
-      throw ioError('write to', this.path, cause)
-    }
-    return this.#track(takeTurn(key, work))
-  }
-
-  #track<T>(work: Promise<T>): Promise<T> {
-    this.#busy.add(work)
-    const done = () => this.#busy.delete(work)
+  #track<T>(running: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+    running.add(work)
+    const done = () => running.delete(work)
     work.then(done, done)
     return work
+  }
+
+  #checkWritable(): void {
+    this.#checkOpen()
+    if (!this.readOnly) return
+    const message = `${this.path} was opened with readOnly, so nothing in it can be changed; open it without`
+    throw new LoaderxError('LOADERX_READ_ONLY', message, { path: this.path })
+  }
+
+  #checkReadable(): void {
+    this.#checkOpen()
+    this.#writing.checkReadable()
   }
 
   #checkOpen(): void {
