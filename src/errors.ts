@@ -4,6 +4,7 @@
 /** The stable codes of {@link LoaderxError}; each has a paragraph in docs/errors.md. */
 export type LoaderxErrorCode =
   | 'LOADERX_ALREADY_CLOSED'
+  | 'LOADERX_BATCH_RELEASED'
   | 'LOADERX_BATCH_TOO_LARGE'
   | 'LOADERX_BATCHES_HELD'
   | 'LOADERX_BUFFER_TOO_SMALL'

@@ -71,3 +71,31 @@ export function mapBytes(
     { path: file.path },
   )
 }
+
+/**
+ * A stretch of a memory as bytes. A memory that grows gets another buffer object over the same bytes; the view follows,
+ * so that it can be recognised as lying in the memory.
+ */
+export class SharedView {
+  readonly #memory: WebAssembly.Memory
+  readonly #address: number
+  readonly #length: number
+  #bytes: Uint8Array<ArrayBufferLike> = new Uint8Array(0)
+
+  constructor(memory: WebAssembly.Memory, address: number, length: number) {
+    this.#memory = memory
+    this.#address = address
+    this.#length = length
+  }
+
+  get bytes(): Uint8Array {
+    const { buffer } = this.#memory
+    if (this.#bytes.buffer !== buffer) this.#bytes = new Uint8Array(buffer, this.#address, this.#length)
+    return this.#bytes
+  }
+
+  /** The bytes as unsigned 64-bit numbers. */
+  get words(): BigUint64Array {
+    return new BigUint64Array(this.#memory.buffer, this.#address, this.#length / 8)
+  }
+}

@@ -61,8 +61,25 @@ export class Home {
       choice.kind === 'mapped' ? new Uint32Array(memory.buffer, addresses[0]!, 4) : new Uint32Array(HEADER_BYTES / 4)
     this.#headerBytes = new Uint8Array(this.#header.buffer, this.#header.byteOffset, HEADER_BYTES)
     this.#load(0, 0, frontier)
-    const allocate = (bytes: number) => this.arena.allocate(bytes)
-    this.reader = new RecordReader(this.state, allocate, (address) => this.arena.release(address), files)
+    this.reader = new RecordReader(
+      this.state,
+      (bytes) => this.#allocate(bytes),
+      (address) => this.arena.release(address),
+      files,
+    )
+  }
+
+  /** Where there is no room beside the store, a reader does with less. */
+  #allocate(bytes: number): number | undefined {
+    try {
+      return this.arena.allocate(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  get kind(): 'memory' | 'mapped' | 'file' {
+    return this.#choice.kind
   }
 
   #inOneMemory(frontier: Frontier): boolean {

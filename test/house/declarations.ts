@@ -35,11 +35,12 @@ export function readDeclarations(entry: string): { checker: ts.TypeChecker; expo
   return { checker, exported: exported.sort((a, b) => (a.name < b.name ? -1 : 1)) }
 }
 
-/** The declarations that users see: not private ones, whatever the way they are written. */
-export function isPublic(declaration: ts.Declaration): boolean {
+/** The declarations that users see: not private ones, whatever the way they are written, and none marked `@internal`. */
+function isPublic(declaration: ts.Declaration): boolean {
   const name = ts.getNameOfDeclaration(declaration)
   return !(
     (name !== undefined && ts.isPrivateIdentifier(name)) ||
+    ts.getJSDocTags(declaration).some((tag) => tag.tagName.text === 'internal') ||
     ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Private
   )
 }
@@ -66,6 +67,13 @@ export function unexportedTypes(checker: ts.TypeChecker, exported: readonly Expo
   const missing = new Set<string>()
   const visit = (owner: string, node: ts.Node): void => {
     if (ts.isClassElement(node) && !isPublic(node)) return
+    // `keyof Rows` and `Rows[K]` only name a table of types; what they give needs no name.
+    if (
+      ts.isIndexedAccessTypeNode(node) ||
+      (ts.isTypeOperatorNode(node) && node.operator === ts.SyntaxKind.KeyOfKeyword)
+    ) {
+      return
+    }
     const name = ts.isTypeReferenceNode(node)
       ? node.typeName
       : ts.isExpressionWithTypeArguments(node)

@@ -25,6 +25,8 @@ export declare class Said<T> {
   bad: T
   static worse: number
   constructor(value: T)
+  /** @internal Not for users. */
+  hook: number
   [Symbol.dispose](): void
 }
 /** Said. */

@@ -1,8 +1,8 @@
 // House check: the package holds what a user needs and nothing else, is small, and runs no script when it is installed.
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { npm } from '../support/npm.ts'
 
 interface Packed {
   unpackedSize: number
@@ -24,16 +24,7 @@ const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, '
 const manifest = readManifest(`${root}package.json`)
 
 function pack(): Packed {
-  const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
-  // Under `npm test` this is npm's own file, which runs the same way on every system.
-  const npm = process.env['npm_execpath']
-  const text = npm?.endsWith('.js')
-    ? execFileSync(process.execPath, [npm, ...args], {
-        cwd: root,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      })
-    : execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  const text = npm(['pack', '--dry-run', '--json', '--ignore-scripts'], root)
   return (JSON.parse(text) as Packed[])[0]!
 }
 

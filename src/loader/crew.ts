@@ -1,0 +1,179 @@
+// loader/: the loader's side of its worker threads. Steps are requested in order, filled in any order, and taken in
+// order. Idle workers never keep the process alive; they do so exactly while somebody waits for a step.
+
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { LoaderxError } from '../errors.ts'
+import { SharedView } from '../storage/residence.ts'
+import { type CrewData, type CrewField, type CrewMessage, type CrewPlan, unpackError } from './crew-plan.ts'
+import { Ring, SLOT_EMPTY, SLOT_FILLED, SLOT_WANTED } from './ring.ts'
+
+/** A step that workers have filled. */
+export interface FilledSlot {
+  readonly slot: number
+  /** Buffers of the fields with hand-over `transfer`, in the order of the fields. */
+  readonly buffers: readonly ArrayBuffer[]
+  /** Worker that filled it. */
+  readonly worker: number
+}
+
+interface Member {
+  readonly thread: Worker
+  readonly port: MessagePort
+}
+
+/** A wait in the calling thread looks up this often whether the crew still works, and gives up after so long. */
+const LOOK_MS = 1000
+const GIVE_UP_MS = 10 * 60 * 1000
+
+/** The worker threads of one loader. */
+export class Crew {
+  readonly #ring: Ring
+  readonly #members: Member[] = []
+  readonly #exits: Promise<unknown>[] = []
+  readonly #messages = new Map<number, CrewMessage>()
+  readonly #indexLists: readonly SharedView[]
+  #requested = 0
+  #published = 0
+  #taken = 0
+  #lost: Error | undefined
+
+  /** @param fields the fields of each worker: each reads with scratch of its own */
+  constructor(fields: readonly (readonly CrewField[])[], plan: CrewPlan) {
+    const slots = plan.indexSlots.length
+    this.#ring = new Ring(slots)
+    this.#indexLists = plan.indexSlots.map((address) => new SharedView(plan.indices, address, 8 * plan.batchSize))
+    const ring = this.#ring.words.buffer
+    for (const [worker, own] of fields.entries()) this.#start({ ...plan, fields: own, worker, ring, slots })
+  }
+
+  #start(data: Omit<CrewData, 'port'>): void {
+    const { port1, port2 } = new MessageChannel()
+    const thread = new Worker(new URL('./worker.js', import.meta.url), {
+      workerData: { ...data, port: port2 } satisfies CrewData,
+      transferList: [port2],
+      name: `loaderx ${data.worker}`,
+    })
+    thread.unref()
+    port1.unref()
+    this.#members.push({ thread, port: port1 })
+    const lose = (cause: Error) => {
+      if (this.#ring.stopped) return
+      const message = `worker ${data.worker} of the loader ended: ${cause.message}; its batch is lost, and the loader starts other workers when it goes on`
+      this.#lost ??= new LoaderxError('LOADERX_WORKER_FAILED', message, {}, { cause })
+      this.#ring.stop()
+    }
+    thread.on('error', lose)
+    this.#exits.push(
+      new Promise((resolve) => {
+        thread.on('exit', (code) => {
+          lose(new Error(`exit code ${code}`))
+          resolve(code)
+        })
+      }),
+    )
+  }
+
+  /** Steps that are requested and not yet taken. */
+  get underway(): number {
+    return this.#requested - this.#taken
+  }
+
+  /** Whether the slot of the next request is free. */
+  get canRequest(): boolean {
+    return this.#ring.state(this.#ring.slotOf(this.#requested)) === SLOT_EMPTY
+  }
+
+  /** Requests the next step; `writeIndices` writes its indices. Workers see it after {@link publish}. */
+  request(writeIndices: (into: BigUint64Array) => void): void {
+    const slot = this.#ring.slotOf(this.#requested)
+    writeIndices(this.#indexLists[slot]!.words)
+    this.#ring.setState(slot, SLOT_WANTED)
+    this.#requested++
+  }
+
+  /** Lets workers have what was requested since the last call. */
+  publish(): void {
+    const count = this.#requested - this.#published
+    if (count === 0) return
+    this.#published = this.#requested
+    this.#ring.publish(count)
+  }
+
+  /** Whether the next step can be taken without waiting. */
+  get ready(): boolean {
+    return this.#ring.state(this.#ring.slotOf(this.#taken)) !== SLOT_WANTED
+  }
+
+  /** Waits until the next step can be taken. */
+  async wait(): Promise<void> {
+    const index = this.#ring.stateIndex(this.#ring.slotOf(this.#taken))
+    for (const { thread } of this.#members) thread.ref()
+    try {
+      while (!this.ready) {
+        const waiting = Atomics.waitAsync(this.#ring.words, index, SLOT_WANTED)
+        if (waiting.async) await waiting.value
+      }
+    } finally {
+      for (const { thread } of this.#members) thread.unref()
+    }
+  }
+
+  /** As {@link wait}, blocking the calling thread. @throws LOADERX_WORKER_FAILED when nothing comes for ten minutes */
+  waitSync(): void {
+    const index = this.#ring.stateIndex(this.#ring.slotOf(this.#taken))
+    for (let waited = 0; !this.ready; waited += LOOK_MS) {
+      if (waited >= GIVE_UP_MS) {
+        const message = 'no worker of the loader has filled the next batch for ten minutes; close the loader'
+        throw new LoaderxError('LOADERX_WORKER_FAILED', message)
+      }
+      Atomics.wait(this.#ring.words, index, SLOT_WANTED, LOOK_MS)
+    }
+  }
+
+  /** Takes the next step, which is ready. @throws what its worker threw, LOADERX_WORKER_FAILED */
+  take(): FilledSlot {
+    const ticket = this.#taken
+    const slot = this.#ring.slotOf(ticket)
+    const state = this.#ring.state(slot)
+    const worker = this.#ring.worker(slot)
+    const message = this.#messageOf(ticket, worker)
+    if (state === SLOT_FILLED) {
+      this.#taken++
+      return { slot, buffers: message?.buffers ?? [], worker }
+    }
+    if (message?.error !== undefined) throw unpackError(message.error)
+    if (this.#lost !== undefined) throw this.#lost
+    throw new LoaderxError('LOADERX_ALREADY_CLOSED', 'the loader was closed while a batch was awaited')
+  }
+
+  #messageOf(ticket: number, worker: number): CrewMessage | undefined {
+    const member = this.#members[worker]
+    if (member !== undefined) {
+      for (let got = receiveMessageOnPort(member.port); got !== undefined; got = receiveMessageOnPort(member.port)) {
+        const message = got.message as CrewMessage
+        this.#messages.set(message.ticket, message)
+      }
+    }
+    const message = this.#messages.get(ticket)
+    this.#messages.delete(ticket)
+    return message
+  }
+
+  /** Makes the slot of a taken step free for another. */
+  free(slot: number): void {
+    this.#ring.setState(slot, SLOT_EMPTY)
+  }
+
+  /** Gives a buffer that came with a taken step back to the worker that filled it. */
+  giveBack(buffer: ArrayBuffer, worker: number): void {
+    if (buffer.byteLength > 0) this.#members[worker]?.port.postMessage(buffer, [buffer])
+  }
+
+  /** Ends all workers. Whoever waits for a step gets an error. */
+  async stop(): Promise<void> {
+    this.#ring.stop()
+    for (const { port } of this.#members) port.close()
+    // A worker in the middle of a long batch does not look at the ring.
+    await Promise.all([...this.#members.map(({ thread }) => thread.terminate()), ...this.#exits])
+  }
+}

@@ -1,0 +1,127 @@
+// loader/: a loader's options, checked and completed before anything is started. Pure.
+
+import { LoaderxError } from '../errors.ts'
+import type { Sampler, SamplerKind } from '../sampler/sampler.ts'
+
+/** Options of a DataLoader. */
+export interface LoaderOptions<In = unknown, Out = In> {
+  /** Samples in a batch. Default 256. */
+  readonly batchSize?: number
+  /**
+   * Order of the samples: `'random'` draws with replacement (the very indices of Python's loaderx for the same seed),
+   * `'shuffle'` gives every sample once a pass, `'sequential'` counts up; or an object of your own. Default `'random'`.
+   */
+  readonly sampler?: SamplerKind | Sampler
+  /** Seed of the order: a safe integer from 0 on, or a bigint below 2^64. Default 42. */
+  readonly seed?: number | bigint
+  /**
+   * Threads that fill batches ahead: a number, 0 to fill each batch in the calling thread when it is asked for, or
+   * `'auto'`: 0 where a batch is filled faster than a thread is woken. Default `'auto'`. The batches are the same
+   * whatever the number.
+   */
+  readonly workers?: number | 'auto'
+  /** The most batches that workers fill ahead of the consumer. Default 4, or 2 for each worker if that is more. */
+  readonly prefetch?: number
+  /** The most bytes that batches filled ahead may take; at least one batch is filled all the same. Default 256 MiB. */
+  readonly prefetchBytes?: number
+  /**
+   * Who has a batch's memory. `'owned'` (default): the consumer, for as long as it likes. `'shared'`: views of the
+   * memory that workers fill, without a copy, valid until the batch is released.
+   */
+  readonly ownership?: 'owned' | 'shared'
+  /** Called with each batch in the consumer's thread, in order; what it returns (or resolves to) is yielded instead. */
+  readonly transform?: (batch: In) => Out | Promise<Out>
+  /** Ends the loader; whoever waits for a batch gets the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** Options with every default filled in. */
+export interface LoaderSettings {
+  readonly batchSize: number
+  readonly sampler: SamplerKind | Sampler
+  readonly seed: number | bigint
+  readonly workers: number | 'auto'
+  readonly prefetch: number | undefined
+  readonly prefetchBytes: number
+  readonly ownership: 'owned' | 'shared'
+  readonly transform: ((batch: unknown) => unknown) | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+const KNOWN = [
+  'batchSize',
+  'sampler',
+  'seed',
+  'workers',
+  'prefetch',
+  'prefetchBytes',
+  'ownership',
+  'transform',
+  'signal',
+]
+const MOST_SAMPLES = 2 ** 24
+const MOST_WORKERS = 64
+const MOST_PREFETCH = 1024
+
+function refuse(option: string, value: unknown, wanted: string): LoaderxError {
+  const shown = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
+  return new LoaderxError('LOADERX_INVALID_ARGUMENT', `${option} is ${shown}; give ${wanted}`, {
+    expected: wanted,
+    actual: value,
+  })
+}
+
+function checkCount(option: string, value: unknown, least: number, most: number): void {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return
+  throw refuse(option, value, `a whole number from ${least} to ${most}`)
+}
+
+/** @throws LOADERX_INVALID_ARGUMENT naming the option, its value and what may be given */
+export function settleOptions(options: LoaderOptions<never, unknown>): LoaderSettings {
+  const unknown = Object.keys(options).find((name) => !KNOWN.includes(name))
+  if (unknown !== undefined) {
+    const message = `a loader has no option ${JSON.stringify(unknown)}; it has ${KNOWN.join(', ')}`
+    throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: KNOWN, actual: unknown })
+  }
+  const {
+    batchSize = 256,
+    sampler = 'random',
+    seed = 42,
+    workers = 'auto',
+    prefetch,
+    prefetchBytes = 256 * 2 ** 20,
+    ownership = 'owned',
+    transform,
+    signal,
+  } = options
+  checkCount('batchSize', batchSize, 1, MOST_SAMPLES)
+  if (workers !== 'auto') checkCount("workers (a number, or 'auto')", workers, 0, MOST_WORKERS)
+  if (prefetch !== undefined) checkCount('prefetch', prefetch, 1, MOST_PREFETCH)
+  checkCount('prefetchBytes', prefetchBytes, 1, Number.MAX_SAFE_INTEGER)
+  if (ownership !== 'owned' && ownership !== 'shared') throw refuse('ownership', ownership, "'owned' or 'shared'")
+  if (transform !== undefined && typeof transform !== 'function') throw refuse('transform', transform, 'a function')
+  return {
+    batchSize,
+    sampler,
+    seed,
+    workers,
+    prefetch,
+    prefetchBytes,
+    ownership,
+    transform: transform as ((batch: unknown) => unknown) | undefined,
+    signal,
+  }
+}
+
+/** How many batches may be filled ahead, and how many slots hold them (a power of two). */
+export function planSlots(
+  settings: Pick<LoaderSettings, 'prefetch' | 'prefetchBytes' | 'ownership'>,
+  workers: number,
+  batchBytes: number,
+): { readonly ahead: number; readonly slots: number } {
+  const wanted = settings.prefetch ?? Math.max(4, 2 * workers)
+  const ahead = Math.max(1, Math.min(wanted, Math.floor(settings.prefetchBytes / batchBytes)))
+  // The consumer of shared batches holds at least one while the next ones are filled.
+  const needed = settings.ownership === 'shared' ? ahead + 1 : ahead
+  return { ahead, slots: 2 ** Math.ceil(Math.log2(needed)) }
+}
