@@ -22,6 +22,9 @@ export interface Inflater {
   ): string | undefined
 }
 
+/** The handle takes positions of 32 bits and would wrap a larger one. */
+const MAX_POSITION = 2 ** 32 - 1
+
 const CUT = 'the deflate stream is damaged or cut'
 
 function tooShort(length: number, got: number): string {
@@ -41,14 +44,14 @@ export function handleInflater(handle: ZlibHandle): Inflater {
   return {
     via: 'handle',
     inflate(from, at, bytes, into, position, length) {
-      const roomy = position + length < into.length
+      const roomy = position + length < Math.min(into.length, MAX_POSITION)
       if (!roomy && spare.length <= length) spare = new Uint8Array(length + 1)
       const target = roomy ? into : spare
       const start = roomy ? position : 0
       const neighbour = target[start + length]!
       const whole = handle.run(from, at, bytes, target, start, length + 1)
       const left = handle.availableOut
-      if (left === 0) target[start + length] = neighbour
+      if (target[start + length] !== neighbour) target[start + length] = neighbour
       if (!whole) return CUT
       if (left === 0) return tooLong(length)
       if (left > 1) return tooShort(length, length + 1 - left)

@@ -15,12 +15,15 @@ export type Batch<F extends Fields = Fields> = BatchControls & {
 
 /** The fields of `new DataLoader(data, labels)`. */
 export type DataAndLabel<D extends DType, L extends DType> = {
+  /** The samples. */
   readonly data: Dataset<D>
+  /** What is to be learnt of each sample. */
   readonly label: Dataset<L>
 }
 
 /** The field of `new DataLoader(data)`. */
 export type DataOnly<D extends DType> = {
+  /** The samples. */
   readonly data: Dataset<D>
 }
 
@@ -49,6 +52,7 @@ export interface DataLoader<T> extends AsyncIterable<T> {
    * for a batch gets LOADERX_ALREADY_CLOSED. A second close does nothing.
    */
   close(): Promise<void>
+  /** {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
