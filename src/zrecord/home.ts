@@ -20,6 +20,16 @@ import { WINDOW_OVERLAP, type WindowState } from './windows.ts'
 /** Room for a store to grow in place: twice what it has, and at least this. */
 const ROOM_BYTES = 16 * 2 ** 20
 const ROOM_RECORDS = 65536
+/** Bytes of a record of which pages of meta.zr, and of sums.zr, were read, one for each. */
+const PAGES = Math.ceil(META_BYTES / WASM_PAGE)
+const SUM_PAGES = Math.ceil(SUMS_BYTES / WASM_PAGE)
+
+/** A store's bytes as the loader uses them: kept in place until released. */
+export interface HeldStore {
+  readonly state: ReaderState
+  readonly arena: Arena
+  release(): void
+}
 
 /** What the checks of records need in a store's memory. */
 type SealPlaces = Pick<SealState, 'tables' | 'seen' | 'pages'>
@@ -69,7 +79,7 @@ export class Home {
     this.#residence = createResidence(rooms, files.directory.path, choice.kind === 'mapped')
     const { memory, addresses, end } = this.#residence
     this.arena = new Arena(memory, end)
-    this.#pages = choice.kind === 'file' ? this.arena.allocate(META_BYTES / WASM_PAGE + 1) : undefined
+    this.#pages = choice.kind === 'file' ? this.arena.allocate(PAGES) : undefined
     this.#sealPlaces = this.#placeSeals()
     if (choice.kind === 'mapped') {
       if (hasSums) mapBytes(choice.mapper, memory, addresses[2]!, files.sums, 0, this.#sumsRoom)
@@ -145,7 +155,7 @@ export class Home {
       if (this.#memoryWindows.size > windows) return false
     } else if (this.#pages !== undefined) {
       const firstStale = appended ? Math.floor(entryPosition(before.header.length) / WASM_PAGE) : 0
-      new Uint8Array(this.#residence.memory.buffer, this.#pages, META_BYTES / WASM_PAGE + 1).fill(0, firstStale)
+      new Uint8Array(this.#residence.memory.buffer, this.#pages, PAGES).fill(0, firstStale)
     }
     const seals = this.#readSeals(appended ? before.header.length : 0, frontier)
     if (seals === null) return false
@@ -160,7 +170,7 @@ export class Home {
     const tables = this.arena.allocate(CRC_TABLE_BYTES)
     instantiateKernel(memory).crcTables(tables)
     const seen = this.arena.allocate(MAX_RECORDS / 8 + 8)
-    const pages = this.#choice.kind === 'file' ? this.arena.allocate(SUMS_BYTES / WASM_PAGE + 1) : undefined
+    const pages = this.#choice.kind === 'file' ? this.arena.allocate(SUM_PAGES) : undefined
     return { tables, seen, pages }
   }
 
@@ -179,7 +189,7 @@ export class Home {
     }
     if (pages !== undefined) {
       const firstStale = first === 0 ? 0 : Math.floor(sumPosition(first) / WASM_PAGE)
-      new Uint8Array(memory.buffer, pages, SUMS_BYTES / WASM_PAGE + 1).fill(0, firstStale)
+      new Uint8Array(memory.buffer, pages, SUM_PAGES).fill(0, firstStale)
     }
     return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, seen, pages }
   }
@@ -234,16 +244,26 @@ export class Home {
     return this.#frontier
   }
 
-  /** Keeps the bytes in place, also past `retire`, until the function that it returns is called. */
-  hold(): () => void {
+  /**
+   * Keeps the bytes in place, also past `retire`, until released. The state that it gives has a record of its own of the
+   * table pages that were read: readers that know fewer records read less of the last one, and must not count for others.
+   */
+  hold(): HeldStore {
+    const { arena, state } = this
+    const pages = this.#pages === undefined ? undefined : arena.allocate(PAGES + SUM_PAGES)
+    if (pages !== undefined) new Uint8Array(state.memory.buffer, pages, PAGES + SUM_PAGES).fill(0)
+    const sumPages = pages === undefined ? undefined : pages + PAGES
+    const seals = state.seals === undefined ? undefined : { ...state.seals, pages: sumPages }
     this.#holders++
     let held = true
-    return () => {
+    const release = () => {
       if (!held) return
       held = false
+      if (pages !== undefined) arena.release(pages)
       this.#holders--
       if (this.#retired && this.#holders === 0) this.#letGo()
     }
+    return { state: { ...state, pagesAddress: pages, seals }, arena, release }
   }
 
   /** The store is closed or has another home now: lets go of the files as soon as nobody holds them. */

@@ -46,7 +46,7 @@ export interface GatherBounds {
 }
 
 /** Records shorter than this are copied by one kernel call and a second copy of the whole batch. */
-export const SMALL_BYTES = 4096
+const SMALL_BYTES = 4096
 /** Most bytes that a batch takes beside the store before it is copied record by record. */
 const SCRATCH_BYTES = 32 * 2 ** 20
 const LIMITS_BYTES = 4096 * 4
@@ -57,6 +57,11 @@ export type Allocate = (bytes: number) => number | undefined
 /** Bytes of scratch that a reader needs for batches of `n` records. */
 export function readerScratch(n: number): number {
   return LIMITS_BYTES + n * 24
+}
+
+/** Bytes of scratch beside that for batches of `n` records of `bytes` bytes that go to another memory without a gap. */
+export function bulkScratch(n: number, bytes: number): number {
+  return bytes < SMALL_BYTES && n * bytes <= SCRATCH_BYTES ? 2 * (n * (bytes + 4) + 64) : 0
 }
 
 /** Reads batches from one store. Not to be shared between threads. */

@@ -3,7 +3,6 @@
 import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { META_NAME } from '../format/limits.ts'
-import type { Arena } from '../storage/arena.ts'
 import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
 import {
@@ -17,25 +16,19 @@ import {
 } from './arguments.ts'
 import { createStore } from './create.ts'
 import { checkIsStore, StoreFiles } from './files.ts'
+import type { HeldStore } from './home.ts'
 import { type Indices, wholeIndices } from './indices.ts'
 import type { Durability } from './journal.ts'
 import { LiveStore } from './live.ts'
 import type { CompactProgress } from './maintain.ts'
 import type { Layout } from './plan.ts'
-import type { GatherBounds, ReaderState } from './reader.ts'
+import type { GatherBounds } from './reader.ts'
 import type { VerifyMode } from './seals.ts'
 import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
 import { readStats, type StoreStats } from './stats.ts'
 import { MAX_WINDOW_BYTES, roundWindow } from './windows.ts'
 import type { Codec } from './writer.ts'
 import { StoreWriting } from './writing.ts'
-
-/** A store's bytes as the loader uses them: kept in place until released. */
-export interface HeldStore {
-  readonly state: ReaderState
-  readonly arena: Arena
-  release(): void
-}
 
 /** Internal: keeps a store's bytes in place for a loader. */
 export let holdStore: (store: Zrecord) => HeldStore
@@ -130,8 +123,7 @@ export class Zrecord {
     holdStore = (store) => {
       store.#checkReadable()
       store.#live.refresh()
-      const { home } = store.#live
-      return { state: home.state, arena: home.arena, release: home.hold() }
+      return store.#live.home.hold()
     }
     gatherExactly = (store, indices, into, layout, bytes) => store.#gather(indices, into, layout, { exactly: bytes })
     gatherExactlySync = (store, indices, into, layout, bytes) =>
