@@ -5,7 +5,8 @@ import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { META_NAME } from '../format/limits.ts'
 import type { Arena } from '../storage/arena.ts'
-import { ioError, NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import { ioError } from '../storage/io-error.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
 import {
   type AppendOptions,
