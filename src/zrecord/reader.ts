@@ -133,12 +133,15 @@ export class RecordReader {
   /** As {@link gather}, with reads that leave the event loop free when the bytes are in the files. */
   async gatherAsync(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds = {}): Promise<void> {
     if (this.state.kind !== 'file') return this.gather(indices, into, layout, bounds)
+    const room = into.length
     const transfer = this.#prepare(indices, into, layout, bounds)
     if (transfer === undefined) return
     // The plan lies in scratch that another gather may use while this one waits.
     const plan = transfer.plan.copy()
     for (const group of planReads(plan)) {
-      this.#bringGroup({ ...transfer, plan }, group, await readGroup(this.#ownFiles(), group))
+      const bytes = await readGroup(this.#ownFiles(), group)
+      checkStillThere(into, room)
+      this.#bringGroup({ ...transfer, plan }, group, bytes)
     }
   }
 
@@ -281,4 +284,11 @@ export class RecordReader {
   close(): void {
     this.#files?.close()
   }
+}
+
+function checkStillThere(into: Uint8Array, room: number): void {
+  if (into.length === room) return
+  const message =
+    'the destination was resized or transferred while records were read; keep it until the gather has ended'
+  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: room, actual: into.length })
 }

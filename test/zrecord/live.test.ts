@@ -87,13 +87,13 @@ describe.each(variants)('$name', (variant) => {
     const store = await variant.open(path)
     await writer.append([noise(10, 1)])
     expect(Buffer.compare(await store.get(0), noise(10, 1))).toBe(0)
-    const big = Buffer.alloc(40 * 2 ** 20, noise(2 ** 20, 2))
+    const big = Buffer.alloc(20 * 2 ** 20, noise(2 ** 20, 2))
     await writer.append(big, 2 ** 20)
     await writer.append(runs(70_000, 3), 1)
-    expect(store.length).toBe(70_041)
-    expect(Buffer.compare(await store.get(40), noise(2 ** 20, 2))).toBe(0)
+    expect(store.length).toBe(70_021)
+    expect(Buffer.compare(await store.get(20), noise(2 ** 20, 2))).toBe(0)
     expect(Buffer.compare(await store.get(0), noise(10, 1))).toBe(0)
-    expect((await store.get(70_040))[0]).toBe(runs(70_000, 3).at(-1))
+    expect((await store.get(70_020))[0]).toBe(runs(70_000, 3).at(-1))
   })
 
   it('what was deleted and replaced behind a handle before it appends', async () => {
@@ -109,7 +109,7 @@ describe.each(variants)('$name', (variant) => {
     expect(await store.append([noise(100, 2)], { codec: 'raw' })).toBe(40)
     expect(Buffer.compare(await store.get(3), last)).toBe(0)
     expect(Buffer.compare(await store.get(39), noise(100, 1))).toBe(0)
-    expect(Buffer.compare(await store.get(40), noise(100, 2))).toBe(0)
+    expect(Buffer.compare(await store.get(20), noise(100, 2))).toBe(0)
   })
 
   it('a store that shrank', async () => {

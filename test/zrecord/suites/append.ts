@@ -114,7 +114,7 @@ export function appendSuite(variant: Variant): void {
     const store = await make()
     const small = runs(70_000 * 3, 4)
     await store.append(small, 3)
-    const images = Buffer.concat([runs(3 * MIB, 5), noise(MIB, 6)])
+    const images = Buffer.concat([runs(2 * MIB, 5), noise(MIB / 2, 6)])
     await store.append(images, 1024)
     await expectRecords(store, [...cut(small, 3), ...cut(images, 1024)])
     expect(readHeader(store.path).tailOffset).toBeLessThan(3 * MIB)

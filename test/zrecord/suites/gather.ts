@@ -205,6 +205,17 @@ export function gatherSuite(variant: Variant): void {
     }
   })
 
+  it('the destination may not go away while it waits', async () => {
+    store = await variant.open(path)
+    const into = new Uint8Array(3000)
+    const done = store.gather([1, 3], into, 1000)
+    structuredClone(into.buffer, { transfer: [into.buffer] })
+    if (variant.residency === 'file')
+      await expect(done).rejects.toThrow(coded('LOADERX_INVALID_ARGUMENT', 'transferred'))
+    else await done
+    expect(Buffer.compare(await store.get(1), records[1]!)).toBe(0)
+  })
+
   const hole: number[] = [0]
   hole[2] = 1
   const refused: [string, unknown, unknown, string][] = [
