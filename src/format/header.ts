@@ -16,14 +16,15 @@ export interface Header {
 export const EMPTY_HEADER: Header = { tailChunk: 0, tailOffset: 0, length: 0 }
 
 const MAGIC = 0x4345525a
-const VERSION = 1
+/** The version of the format that is read and written. */
+export const FORMAT_VERSION = 1
 
 /** The 16 bytes of `header`. */
 export function encodeHeader(header: Header): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES)
   const view = new DataView(bytes.buffer)
   view.setUint32(0, MAGIC, true)
-  view.setUint16(4, VERSION, true)
+  view.setUint16(4, FORMAT_VERSION, true)
   view.setUint16(6, header.tailChunk, true)
   view.setUint32(8, header.tailOffset, true)
   view.setUint32(12, header.length, true)
@@ -54,11 +55,11 @@ export function decodeHeader(bytes: Uint8Array, path: string): Header {
     )
   }
   const version = view.getUint16(4, true)
-  if (version > VERSION) {
+  if (version > FORMAT_VERSION) {
     throw new LoaderxError(
       'LOADERX_NEWER_VERSION',
-      `${path} has format version ${version}, newer than version ${VERSION} that this loaderx reads; update loaderx`,
-      { path, offset: 4, expected: VERSION, actual: version },
+      `${path} has format version ${version}, newer than version ${FORMAT_VERSION} that this loaderx reads; update loaderx`,
+      { path, offset: 4, expected: FORMAT_VERSION, actual: version },
     )
   }
   const header = {
@@ -67,8 +68,8 @@ export function decodeHeader(bytes: Uint8Array, path: string): Header {
     length: view.getUint32(12, true),
   }
   const fault =
-    version !== VERSION
-      ? `version ${version}, not ${VERSION}`
+    version !== FORMAT_VERSION
+      ? `version ${version}, not ${FORMAT_VERSION}`
       : header.tailChunk > MAX_CHUNK
         ? `tail chunk ${header.tailChunk}, above the limit ${MAX_CHUNK}`
         : header.length > MAX_RECORDS

@@ -51,23 +51,48 @@ function cutData(path: string, header: NpyHeader, expected: number, actual: numb
   )
 }
 
+/** Internal: the rows of `file` from row `first` on. */
+export let npyRowsFrom: (file: NpyFile, first: number) => RowSource & { readonly length: number }
+
 /**
  * A .npy file as a {@link RowSource}: the first dimension counts the rows. Big-endian data is given in little-endian
  * order and Fortran order in C order. The file is open only while it is read, so there is nothing to close.
  */
-export class NpyFile implements RowSource {
-  /** The file. */
+export interface NpyFile extends RowSource {
+  /** The path that was opened. */
   readonly path: string
   readonly dtype: DType
   /** Shape of the whole array. */
   readonly shape: readonly number[]
-  readonly rowShape: readonly number[]
+  /** Number of rows: the first dimension. */
   readonly length: number
   /** Whether the file is in Fortran order. */
   readonly fortranOrder: boolean
+  /**
+   * The rows, a block at a time; a block belongs to the reader until it asks for the next one.
+   * @throws LOADERX_TRUNCATED, LOADERX_INVALID_NPY when the file has changed since it was opened, LOADERX_IO
+   */
+  blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined>
+}
+
+class NpyRows implements NpyFile {
+  readonly path: string
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly rowShape: readonly number[]
+  readonly length: number
+  readonly fortranOrder: boolean
   readonly #text: string
 
-  /** @internal Use {@link openNpy}. */
+  static {
+    npyRowsFrom = (file, first) => ({
+      dtype: file.dtype,
+      rowShape: file.rowShape,
+      length: file.length - first,
+      blocks: (options) => (file as NpyRows).#read(options, first),
+    })
+  }
+
   constructor(path: string, header: NpyHeader, text: string) {
     this.path = path
     this.dtype = header.dtype.name
@@ -78,11 +103,11 @@ export class NpyFile implements RowSource {
     this.#text = text
   }
 
-  /**
-   * The rows, a block at a time; a block belongs to the reader until it asks for the next one.
-   * @throws LOADERX_TRUNCATED, LOADERX_INVALID_NPY when the file has changed since it was opened, LOADERX_IO
-   */
-  async *blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined> {
+  blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#read(options, 0)
+  }
+
+  async *#read(options: BlockOptions, first: number): AsyncGenerator<Uint8Array, void, undefined> {
     options.signal?.throwIfAborted()
     const opened = await openFile(this.path)
     try {
@@ -98,8 +123,8 @@ export class NpyFile implements RowSource {
       const layout = { rows: this.length, columns, itemBytes: opened.dtype.itemBytes }
       const blocks =
         this.fortranOrder && columns > 1
-          ? readColumns(opened, layout, this.rowShape, options)
-          : readRows(opened, layout, options)
+          ? readColumns(opened, layout, this.rowShape, first, options)
+          : readRows(opened, layout, first, options)
       for await (const block of blocks) yield swapped(block, opened.dtype)
     } finally {
       opened.file.close()
@@ -120,12 +145,13 @@ async function read(file: StoreFile, into: Uint8Array, position: number): Promis
 async function* readRows(
   { file, start }: Opened,
   { rows, columns, itemBytes }: FortranLayout,
+  first: number,
   { maxBytes, signal }: BlockOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const rowBytes = columns * itemBytes
   const blockRows = Math.min(rows, Math.max(1, Math.floor(maxBytes / rowBytes)))
   const buffer = new Uint8Array(blockRows * rowBytes)
-  for (let row = 0; row < rows; row += blockRows) {
+  for (let row = first; row < rows; row += blockRows) {
     signal?.throwIfAborted()
     const block = buffer.subarray(0, Math.min(blockRows, rows - row) * rowBytes)
     await read(file, block, start + row * rowBytes)
@@ -137,6 +163,7 @@ async function* readColumns(
   { file, start }: Opened,
   layout: FortranLayout,
   rowShape: readonly number[],
+  first: number,
   { maxBytes, signal }: BlockOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { rows, columns, itemBytes } = layout
@@ -144,7 +171,7 @@ async function* readColumns(
   const blockRows = Math.min(rows, fortranBlockRows(layout, maxBytes))
   const buffer = new Uint8Array(blockRows * columns * itemBytes)
   let scratch = new Uint8Array(0)
-  for (let row = 0; row < rows; row += blockRows) {
+  for (let row = first; row < rows; row += blockRows) {
     const count = Math.min(blockRows, rows - row)
     for (const piece of planColumns(layout, row, count)) {
       signal?.throwIfAborted()
@@ -166,5 +193,5 @@ async function* readColumns(
 export async function openNpy(path: string): Promise<NpyFile> {
   const opened = await openFile(path)
   opened.file.close()
-  return new NpyFile(path, opened, opened.text)
+  return new NpyRows(path, opened, opened.text)
 }

@@ -4,7 +4,6 @@ import { realpathSync } from 'node:fs'
 import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { META_NAME } from '../format/limits.ts'
-import type { Arena } from '../storage/arena.ts'
 import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
 import { ioError } from '../storage/io-error.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
@@ -18,21 +17,15 @@ import {
 } from './arguments.ts'
 import { createStore } from './create.ts'
 import { checkIsStore, StoreFiles } from './files.ts'
+import type { HeldStore } from './home.ts'
 import type { Indices } from './indices.ts'
 import { LiveStore } from './live.ts'
 import type { Layout } from './plan.ts'
-import type { GatherBounds, ReaderState } from './reader.ts'
+import type { GatherBounds } from './reader-state.ts'
 import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
 import { takeTurn } from './turns.ts'
 import { MAX_WINDOW_BYTES, roundWindow } from './windows.ts'
 import { type Codec, RecordWriter } from './writer.ts'
-
-/** A store's bytes as the loader uses them: kept in place until released. */
-export interface HeldStore {
-  readonly state: ReaderState
-  readonly arena: Arena
-  release(): void
-}
 
 /** Internal: keeps a store's bytes in place for a loader. */
 export let holdStore: (store: Zrecord) => HeldStore
@@ -102,8 +95,7 @@ export class Zrecord {
     holdStore = (store) => {
       store.#checkOpen()
       store.#live.refresh()
-      const { home } = store.#live
-      return { state: home.state, arena: home.arena, release: home.hold() }
+      return store.#live.home.hold()
     }
     gatherExactly = (store, indices, into, layout, bytes) => store.#gather(indices, into, layout, { exactly: bytes })
     gatherExactlySync = (store, indices, into, layout, bytes) =>

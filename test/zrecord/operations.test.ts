@@ -91,6 +91,20 @@ describe('an append', () => {
     }
   })
 
+  it('that is given up stops at once', async () => {
+    const { directory, store } = await makeStore()
+    directory.takeChanges()
+    const abort = new AbortController()
+    directory.fail = (operation) => {
+      if (operation.startsWith('write')) abort.abort()
+      return undefined
+    }
+    const appended = store.append(new Uint8Array(9 * 2 ** 20), 2 ** 20, { signal: abort.signal })
+    await expect(appended).rejects.toMatchObject({ name: 'AbortError' })
+    expect(directory.takeChanges()).toHaveLength(1)
+    await store.close()
+  })
+
   it('that has been committed is not called failed when following it fails', async () => {
     const { directory, store } = await makeStore()
     let committed = false
