@@ -42,12 +42,19 @@ it.each(variants)('$name: does with less where there is no room beside the store
 })
 
 it.each(variants)('$name: a store goes on after a batch that was too large for it', async (variant) => {
-  const { store } = await hold(variant)
-  const huge = new Uint32Array(2 ** 28)
-  await expect(store.gather(huge, new Uint8Array(0), 100)).rejects.toThrow(coded('LOADERX_BATCH_TOO_LARGE'))
+  const { store, held } = await hold(variant)
   const into = Buffer.alloc(20_000)
   await store.gather(indices, into, 100)
+  const huge = new Uint32Array(2 ** 28)
+  await expect(store.gather(huge, new Uint8Array(0), 100)).rejects.toThrow(coded('LOADERX_BATCH_TOO_LARGE'))
+  // What the store gave back to make room belongs to others now.
+  const others = new Uint8Array(held.state.memory.buffer, held.arena.allocate(readerScratch(256)), readerScratch(256))
+  others.fill(7)
+  into.fill(0)
+  await store.gather(indices, into, 100)
   expect(Buffer.compare(into, wanted)).toBe(0)
+  expect(others.every((byte) => byte === 7)).toBe(true)
+  held.release()
 })
 
 it.each(variants)('$name: fills memory beside the store, by a list that lies there', async (variant) => {
