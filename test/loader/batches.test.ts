@@ -1,7 +1,7 @@
 // Every way of loading gives the same batches: those of a sampler and Dataset.gather.
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { type Codec, DataLoader, type Dataset, type Residency } from 'loaderx'
+import { type Codec, DataLoader, type Dataset, type Residency, type SamplerKind } from 'loaderx'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AnyBatch, bytesIn, indicesOf, openDatasets, type Recipe } from '../support/loading.ts'
 import { tempDir } from '../support/stores.ts'
@@ -62,7 +62,20 @@ const settings = fc.record({
   steps: fc.integer({ min: 1, max: 9 }),
 })
 
-type Settings = typeof settings extends fc.Arbitrary<infer T> ? T : never
+interface Settings {
+  readonly fields: readonly string[]
+  readonly codec: Codec
+  readonly residencies: readonly Residency[]
+  readonly workers: number
+  readonly ownership: 'owned' | 'shared'
+  readonly sampler: SamplerKind
+  readonly batchSize: number
+  readonly prefetch: number | undefined
+  readonly seed: number | bigint
+  readonly releases: boolean
+  readonly sync: boolean
+  readonly steps: number
+}
 
 function fieldsOf({ fields, codec, residencies }: Settings): Record<string, Dataset> {
   return Object.fromEntries(fields.map((name, i) => [name, open.get(`${name} ${codec} ${residencies[i]}`)!]))

@@ -88,3 +88,10 @@ export function watchThreads(): Set<Worker> {
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
+
+/** All that `batches` gives. */
+export async function collect<T>(batches: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const batch of batches) all.push(batch)
+  return all
+}
