@@ -55,7 +55,8 @@ function startNext(): void {
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('./encode-worker.js', import.meta.url))
+  // The process's own flags are not for a worker: with --input-type (node -e) it would not start.
+  const worker = new Worker(new URL('./encode-worker.js', import.meta.url), { execArgv: [] })
   worker.on('message', (encoded: EncodedBlock) => {
     const job = busy.get(worker)
     busy.delete(worker)

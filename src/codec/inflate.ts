@@ -1,6 +1,6 @@
 // codec/: decodes one record's raw deflate stream (RFC 1951) of known decoded length.
 
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { rawHandle, type ZlibHandle } from './handle.ts'
 
 /** Decodes records; not to be shared between threads. */
@@ -79,12 +79,21 @@ export function publicInflater(): Inflater {
   }
 }
 
-/** Whether `inflater` gives the right bytes for a good stream and refuses cut, short and long ones. */
+/** Whether `inflater` gives the right bytes for a good stream and refuses cut, unfinished, short and long ones. */
 export function inflaterWorks(inflater: Inflater): boolean {
+  try {
+    return passesTest(inflater)
+  } catch {
+    return false
+  }
+}
+
+function passesTest(inflater: Inflater): boolean {
   const bytes = Uint8Array.from({ length: 300 }, (_, i) => (i * i) % 61)
   const stream = deflateRawSync(bytes)
+  const unfinished = deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
   const trailing = new Uint8Array([...stream, 1, 2, 3])
-  const out = new Uint8Array(302)
+  const out = new Uint8Array(303)
   const good = (source: Uint8Array) => {
     out.fill(9)
     const fault = inflater.inflate(source, 0, source.length, out, 1, 300)
@@ -94,7 +103,8 @@ export function inflaterWorks(inflater: Inflater): boolean {
     out.fill(9)
     return inflater.inflate(source, 0, source.length, out, 1, length) !== undefined && out[length + 1] === 9
   }
-  return good(stream) && good(trailing) && bad(stream, 299) && bad(stream.subarray(0, -1), 300) && good(stream)
+  const refuses = bad(stream, 299) && bad(stream, 301) && bad(stream.subarray(0, -1), 300) && bad(unfinished, 300)
+  return good(stream) && good(trailing) && refuses && good(stream)
 }
 
 /** The best inflater that works here: the raw handle after a self-test, else the public call. */

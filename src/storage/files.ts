@@ -206,7 +206,7 @@ export class NodeDirectory implements StoreDirectory {
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code === 'ENOENT') return undefined
-      if (code === 'ENOTDIR' && statSync(this.path, { throwIfNoEntry: false })?.isFile()) {
+      if (code === 'ENOTDIR' && isFile(this.path)) {
         const message = `${this.path} is a file, not a directory; a store is a directory: check the path`
         throw new LoaderxError('LOADERX_NOT_A_DIRECTORY', message, { path: this.path }, { cause })
       }
@@ -253,6 +253,14 @@ export class NodeDirectory implements StoreDirectory {
       }
       throw ioError('make the directory', this.path, cause)
     }
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
   }
 }
 

@@ -254,6 +254,20 @@ describe('to floats', () => {
     }
   })
 
+  it('write that NaN also where scaling makes one', () => {
+    const values = Array<number>(20).fill(0)
+    for (const [to, word] of [
+      ['float32', '0000c07f'],
+      ['float64', '000000000000f87f'],
+      ['float16', '007e'],
+    ] as const) {
+      for (const from of ['uint8', 'int8', 'int64', 'float64'] as const) {
+        const { bytes } = run({ from, to, values, scale: Infinity, offset: 0 }, ORIGINS[1]!)
+        expect(bytes.toString('hex')).toBe(word.repeat(20) + 'a5'.repeat(8))
+      }
+    }
+  })
+
   it('keep every bit when the types are the same', () => {
     const bits = [0xfe01, 0x7c01, 0x8000, 1]
     expect(cast({ from: 'float16', to: 'float16', values: bits })).toEqual(bits)

@@ -33,8 +33,8 @@ const close: fc.Arbitrary<Entry> = fc
     good,
     fc.oneof(
       fc.record({ offset: fc.integer({ min: CHUNK_BYTES - 61, max: CHUNK_BYTES }) }),
-      fc.record({ phys: fc.oneof(fc.nat(61), fc.constantFrom(2 ** 20, 2 ** 20 + 1, 2 ** 32 - 1)) }),
-      fc.record({ logic: fc.oneof(fc.nat(61), fc.constantFrom(2 ** 20, 2 ** 20 + 1, 2 ** 32 - 1)) }),
+      fc.record({ phys: fc.oneof(fc.nat(61), fc.constantFrom(0, 2 ** 20, 2 ** 20 + 1, 2 ** 32 - 1)) }),
+      fc.record({ logic: fc.oneof(fc.nat(61), fc.constantFrom(0, 2 ** 20, 2 ** 20 + 1, 2 ** 32 - 1)) }),
       fc.record({ chunk: fc.nat(4) }),
       fc.record({ codec: fc.nat(3) }),
     ),
@@ -43,7 +43,7 @@ const close: fc.Arbitrary<Entry> = fc
 
 const batch = fc.record({
   origin: fc.constantFrom(...ORIGINS),
-  entries: fc.array(fc.oneof({ weight: 30, arbitrary: good }, { weight: 3, arbitrary: close }, hostile), {
+  entries: fc.array(fc.oneof({ weight: 60, arbitrary: good }, { weight: 3, arbitrary: close }, hostile), {
     minLength: 1,
     maxLength: 12,
   }),
@@ -89,9 +89,9 @@ describe('resolve', () => {
         if (expected < 0 && indices.length > 0) followed++
         if (expected >= 0) refused++
       }),
-      { numRuns: 1000 },
+      { numRuns: 2000 },
     )
-    expect(Math.min(followed, refused)).toBeGreaterThan(100)
+    expect(Math.min(followed, refused)).toBeGreaterThan(50)
   })
 
   it('refuses offset + length beyond 2^32, which wraps in 32 bits', () => {

@@ -8,6 +8,8 @@ const word = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 /** Short and long ones, and those beside a power of two. */
 const length = fc.oneof(
   fc.bigInt({ min: 1n, max: 40n }),
+  // Beside the limit of the two-multiplication form of the random stream.
+  fc.bigInt({ min: 2n ** 31n, max: 2n ** 33n }),
   fc
     .tuple(fc.nat(64), fc.integer({ min: -1, max: 1 }))
     .map(([power, add]) => 2n ** BigInt(power) + BigInt(add))
