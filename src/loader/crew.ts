@@ -26,6 +26,8 @@ interface Member {
 const LOOK_MS = 1000
 const START_MS = 20_000
 const GIVE_UP_MS = 10 * 60 * 1000
+/** So long a worker has to end by itself. */
+const GRACE_MS = 1000
 
 /** The worker threads of one loader. */
 export class Crew {
@@ -67,7 +69,7 @@ export class Crew {
     port1.unref()
     this.#members.push({ thread, port: port1 })
     const lose = (cause: Error) => {
-      if (this.#ring.stopped) return
+      if (this.#ended) return
       const message = `worker ${data.worker} of the loader ended: ${cause.message}; its batch is lost, and the loader starts other workers when it goes on`
       this.#lost ??= new LoaderxError('LOADERX_WORKER_FAILED', message, {}, { cause })
       this.#ring.stop()
@@ -178,8 +180,16 @@ export class Crew {
   async stop(): Promise<void> {
     this.#ended = true
     this.#ring.stop()
-    for (const { port } of this.#members) port.close()
-    // A worker in the middle of a long batch does not look at the ring.
-    await Promise.all([...this.#members.map(({ thread }) => thread.terminate()), ...this.#exits])
+    for (const { thread, port } of this.#members) {
+      thread.ref()
+      port.close()
+    }
+    // Workers end by themselves. One that is in the middle of a long batch does not look at the ring, but one that is
+    // terminated while it starts leaves the files open that it was reading.
+    const timer = setTimeout(() => {
+      for (const { thread } of this.#members) void thread.terminate()
+    }, GRACE_MS)
+    await Promise.all(this.#exits)
+    clearTimeout(timer)
   }
 }
