@@ -24,6 +24,7 @@ async function compile(features) {
         '-O3',
         '--converge',
         '--importMemory',
+        '--noExportMemory',
         '--sharedMemory',
         '--initialMemory',
         '1',

@@ -1,11 +1,13 @@
 // Installs what the tests need beyond npm and writes .test-parts/parts.json, which test/support/parts.ts reads:
 //   python        a virtual environment with the original package, to test against
 //   fashionMnist  Debian's copy of the Fashion-MNIST images
+//   mount         the right to mount file systems (a full one, a read-only one); nothing is installed for it
 // As root on Debian it installs everything by itself. Elsewhere it names what is missing and how to get it and goes on:
 // the tests that need it are then reported as skipped.
 //   node scripts/install-test-parts.mjs
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -82,16 +84,31 @@ function installFashionMnist() {
   }
 }
 
+function tryMount() {
+  const place = mkdtempSync(join(tmpdir(), 'loaderx-mount-'))
+  try {
+    const options = { stdio: 'ignore' }
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', place], options).status === 0
+    if (mounted && spawnSync('umount', [place], options).status === 0) return { path: 'mount' }
+    return { missing: 'run as root on Linux, where mounting a tmpfs is permitted' }
+  } finally {
+    rmdirSync(place)
+  }
+}
+
 mkdirSync(dir, { recursive: true })
 const python = installPython()
 const fashionMnist = installFashionMnist()
+const mount = tryMount()
 const parts = { missing: {} }
 if (python.missing === undefined) parts.python = venvPython
 else parts.missing.python = python.missing
 if (fashionMnist.missing === undefined) parts.fashionMnist = fashionMnist.path
 else parts.missing.fashionMnist = fashionMnist.missing
+if (mount.missing === undefined) parts.mount = mount.path
+else parts.missing.mount = mount.missing
 writeFileSync(join(dir, 'parts.json'), `${JSON.stringify(parts, null, 2)}\n`)
-for (const name of ['python', 'fashionMnist']) {
+for (const name of ['python', 'fashionMnist', 'mount']) {
   console.log(`test parts: ${name}: ${parts[name] ?? `MISSING: ${parts.missing[name]}`}`)
 }
 // In CI nothing may be missing.

@@ -30,7 +30,9 @@ export function useEncodePool(): () => Promise<void> {
     used = false
     users--
     if (users > 0) return
-    await Promise.all(idle.splice(0).map((worker) => worker.terminate()))
+    // Blocks that are still here belong to appends that were given up.
+    queue.length = 0
+    await Promise.all([...idle.splice(0), ...busy.keys()].map((worker) => worker.terminate()))
   }
 }
 
@@ -53,13 +55,13 @@ function startNext(): void {
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('./encode-worker.js', import.meta.url))
+  // The process's own flags are not for a worker: with --input-type (node -e) it would not start.
+  const worker = new Worker(new URL('./encode-worker.js', import.meta.url), { execArgv: [] })
   worker.on('message', (encoded: EncodedBlock) => {
     const job = busy.get(worker)
     busy.delete(worker)
     worker.unref()
-    if (users > 0) idle.push(worker)
-    else void worker.terminate()
+    idle.push(worker)
     job?.resolve(encoded)
     startNext()
   })

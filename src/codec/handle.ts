@@ -2,7 +2,13 @@
 // the destination. It is an internal of Node (the same on 20 to 26), so each user tests it once and falls back to the
 // public calls where it does not behave.
 
-import { constants, createDeflateRaw, createInflateRaw, type ZlibOptions } from 'node:zlib'
+import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib'
+
+/** What is set when encoding. Not Node's own type, so that the package's types ask for no @types/node. */
+export interface Tuning {
+  readonly level?: number
+  readonly strategy?: number
+}
 
 /** One reusable (de)compressor. */
 export interface ZlibHandle {
@@ -35,7 +41,7 @@ interface Internals {
 }
 
 /** Wraps the raw handle of a new stream, or undefined when this Node has none of the expected shape. */
-export function rawHandle(kind: 'inflate' | 'deflate', options: ZlibOptions = {}): ZlibHandle | undefined {
+export function rawHandle(kind: 'inflate' | 'deflate', options: Tuning = {}): ZlibHandle | undefined {
   const stream = kind === 'inflate' ? createInflateRaw(options) : createDeflateRaw(options)
   const { _handle: handle, _writeState: state } = stream as unknown as Internals
   if (typeof handle?.writeSync !== 'function' || typeof handle.reset !== 'function') return undefined

@@ -1,6 +1,6 @@
 // codec/: decodes one record's raw deflate stream (RFC 1951) of known decoded length.
 
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib'
 import { rawHandle, type ZlibHandle } from './handle.ts'
 
 /** Decodes records; not to be shared between threads. */
@@ -22,6 +22,9 @@ export interface Inflater {
   ): string | undefined
 }
 
+/** The handle takes positions of 32 bits and would wrap a larger one. */
+const MAX_POSITION = 2 ** 32 - 1
+
 const CUT = 'the deflate stream is damaged or cut'
 
 function tooShort(length: number, got: number): string {
@@ -41,14 +44,14 @@ export function handleInflater(handle: ZlibHandle): Inflater {
   return {
     via: 'handle',
     inflate(from, at, bytes, into, position, length) {
-      const roomy = position + length < into.length
+      const roomy = position + length < Math.min(into.length, MAX_POSITION)
       if (!roomy && spare.length <= length) spare = new Uint8Array(length + 1)
       const target = roomy ? into : spare
       const start = roomy ? position : 0
       const neighbour = target[start + length]!
       const whole = handle.run(from, at, bytes, target, start, length + 1)
       const left = handle.availableOut
-      if (left === 0) target[start + length] = neighbour
+      if (target[start + length] !== neighbour) target[start + length] = neighbour
       if (!whole) return CUT
       if (left === 0) return tooLong(length)
       if (left > 1) return tooShort(length, length + 1 - left)
@@ -76,12 +79,21 @@ export function publicInflater(): Inflater {
   }
 }
 
-/** Whether `inflater` gives the right bytes for a good stream and refuses cut, short and long ones. */
+/** Whether `inflater` gives the right bytes for a good stream and refuses cut, unfinished, short and long ones. */
 export function inflaterWorks(inflater: Inflater): boolean {
+  try {
+    return passesTest(inflater)
+  } catch {
+    return false
+  }
+}
+
+function passesTest(inflater: Inflater): boolean {
   const bytes = Uint8Array.from({ length: 300 }, (_, i) => (i * i) % 61)
   const stream = deflateRawSync(bytes)
+  const unfinished = deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })
   const trailing = new Uint8Array([...stream, 1, 2, 3])
-  const out = new Uint8Array(302)
+  const out = new Uint8Array(303)
   const good = (source: Uint8Array) => {
     out.fill(9)
     const fault = inflater.inflate(source, 0, source.length, out, 1, 300)
@@ -91,7 +103,8 @@ export function inflaterWorks(inflater: Inflater): boolean {
     out.fill(9)
     return inflater.inflate(source, 0, source.length, out, 1, length) !== undefined && out[length + 1] === 9
   }
-  return good(stream) && good(trailing) && bad(stream, 299) && bad(stream.subarray(0, -1), 300) && good(stream)
+  const refuses = bad(stream, 299) && bad(stream, 301) && bad(stream.subarray(0, -1), 300) && bad(unfinished, 300)
+  return good(stream) && good(trailing) && refuses && good(stream)
 }
 
 /** The best inflater that works here: the raw handle after a self-test, else the public call. */

@@ -50,8 +50,7 @@ export class Dataset<D extends DType = DType> {
     partsOf = (dataset) => (dataset.#live ? [{ ...dataset.#parts[0]!, length: dataset.length }] : dataset.#parts)
   }
 
-  /** Use {@link Dataset.open} or {@link Dataset.concat}. */
-  constructor(parts: readonly Part[], shape: readonly number[], sampleBytes: number, live: boolean) {
+  private constructor(parts: readonly Part[], shape: readonly number[], sampleBytes: number, live: boolean) {
     this.path = parts.map((part) => part.store.path).join(' + ')
     this.dtype = parts[0]!.dtype.name as D
     this.shape = shape

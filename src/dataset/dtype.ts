@@ -8,7 +8,20 @@ import { LoaderxError } from '../errors.ts'
  * with zeros; `datetime64` and `timedelta64` carry their unit (`datetime64[ns]`, `timedelta64[25s]`).
  */
 export type DType =
-  | keyof PlainArrays
+  | 'bool'
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'float16'
+  | 'float32'
+  | 'float64'
+  | 'complex64'
+  | 'complex128'
   | 'datetime64'
   | `datetime64[${string}]`
   | 'timedelta64'
@@ -16,35 +29,30 @@ export type DType =
   | `U${number}`
   | `S${number}`
 
-interface PlainArrays {
-  bool: Uint8Array
-  int8: Int8Array
-  uint8: Uint8Array
-  int16: Int16Array
-  uint16: Uint16Array
-  int32: Int32Array
-  uint32: Uint32Array
-  int64: BigInt64Array
-  uint64: BigUint64Array
-  float16: Uint16Array
-  float32: Float32Array
-  float64: Float64Array
-  complex64: Float32Array
-  complex128: Float64Array
-}
-
 /**
  * The typed array that holds items of dtype `D`: float16 as its bits in a Uint16Array (see `float16ToNumber`), bool as
  * 0 and 1 in a Uint8Array, complex as pairs (real, imaginary), `U5` as 5 code points an item in a Uint32Array, `S3` as
  * 3 bytes an item in a Uint8Array (see `decodeStrings`), datetime64 and timedelta64 as counts in a BigInt64Array.
  */
-export type TypedArrayOf<D extends DType> = D extends keyof PlainArrays
-  ? PlainArrays[D]
-  : D extends `U${number}`
-    ? Uint32Array
-    : D extends `S${number}`
-      ? Uint8Array
-      : BigInt64Array
+export type TypedArrayOf<D extends DType> = D extends 'bool' | 'uint8' | `S${number}`
+  ? Uint8Array
+  : D extends 'int8'
+    ? Int8Array
+    : D extends 'int16'
+      ? Int16Array
+      : D extends 'uint16' | 'float16'
+        ? Uint16Array
+        : D extends 'int32'
+          ? Int32Array
+          : D extends 'uint32' | `U${number}`
+            ? Uint32Array
+            : D extends 'uint64'
+              ? BigUint64Array
+              : D extends 'float32' | 'complex64'
+                ? Float32Array
+                : D extends 'float64' | 'complex128'
+                  ? Float64Array
+                  : BigInt64Array
 
 /** Any typed array that can hold items of a dtype. */
 export type AnyTypedArray = TypedArrayOf<DType>
@@ -73,7 +81,7 @@ export interface DTypeInfo<D extends DType = DType> {
   readonly array: TypedArrayConstructor
 }
 
-type Row = readonly [name: keyof PlainArrays, kind: string, array: TypedArrayConstructor, itemElements?: number]
+type Row = readonly [name: DType, kind: string, array: TypedArrayConstructor, itemElements?: number]
 
 const PLAIN: readonly Row[] = [
   ['bool', 'b1', Uint8Array],

@@ -9,11 +9,11 @@ import { type DType, dtypeInfo, type TypedArrayOf } from './dtype.ts'
  * many for complex dtypes, `n` times as many for `U<n>` and `S<n>`.
  */
 export interface NDArray<D extends DType = DType> {
-  /** What the elements are. */
+  /** What the items are, by name. */
   readonly dtype: D
-  /** Sizes of the dimensions, outermost first; empty for a scalar. */
+  /** Size of each dimension; empty for a single item. */
   readonly shape: readonly number[]
-  /** The elements in C order. */
+  /** The items, the last index running fastest. */
   readonly data: TypedArrayOf<D>
 }
 

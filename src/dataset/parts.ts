@@ -75,7 +75,10 @@ function findPart(parts: readonly Part[], index: number): number {
 
 function layoutOf(batch: PartBatch, sampleBytes: number): Layout {
   const { positions } = batch
-  return positions === undefined ? sampleBytes : { offsets: Float64Array.from(positions, (at) => at * sampleBytes) }
+  // Samples without bytes exist in empty datasets only; a stride is at least 1.
+  return positions === undefined
+    ? Math.max(1, sampleBytes)
+    : { offsets: Float64Array.from(positions, (at) => at * sampleBytes) }
 }
 
 function finish(batch: PartBatch, into: Uint8Array, sampleBytes: number): void {

@@ -58,15 +58,29 @@ export let npyRowsFrom: (file: NpyFile, first: number) => RowSource & { readonly
  * A .npy file as a {@link RowSource}: the first dimension counts the rows. Big-endian data is given in little-endian
  * order and Fortran order in C order. The file is open only while it is read, so there is nothing to close.
  */
-export class NpyFile implements RowSource {
-  /** The file. */
+export interface NpyFile extends RowSource {
+  /** The path that was opened. */
   readonly path: string
   readonly dtype: DType
   /** Shape of the whole array. */
   readonly shape: readonly number[]
-  readonly rowShape: readonly number[]
+  /** Number of rows: the first dimension. */
   readonly length: number
   /** Whether the file is in Fortran order. */
+  readonly fortranOrder: boolean
+  /**
+   * The rows, a block at a time; a block belongs to the reader until it asks for the next one.
+   * @throws LOADERX_TRUNCATED, LOADERX_INVALID_NPY when the file has changed since it was opened, LOADERX_IO
+   */
+  blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined>
+}
+
+class NpyRows implements NpyFile {
+  readonly path: string
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly rowShape: readonly number[]
+  readonly length: number
   readonly fortranOrder: boolean
   readonly #text: string
 
@@ -75,11 +89,10 @@ export class NpyFile implements RowSource {
       dtype: file.dtype,
       rowShape: file.rowShape,
       length: file.length - first,
-      blocks: (options) => file.#read(options, first),
+      blocks: (options) => (file as NpyRows).#read(options, first),
     })
   }
 
-  /** @internal Use {@link openNpy}. */
   constructor(path: string, header: NpyHeader, text: string) {
     this.path = path
     this.dtype = header.dtype.name
@@ -90,10 +103,6 @@ export class NpyFile implements RowSource {
     this.#text = text
   }
 
-  /**
-   * The rows, a block at a time; a block belongs to the reader until it asks for the next one.
-   * @throws LOADERX_TRUNCATED, LOADERX_INVALID_NPY when the file has changed since it was opened, LOADERX_IO
-   */
   blocks(options: BlockOptions): AsyncGenerator<Uint8Array, void, undefined> {
     return this.#read(options, 0)
   }
@@ -184,5 +193,5 @@ async function* readColumns(
 export async function openNpy(path: string): Promise<NpyFile> {
   const opened = await openFile(path)
   opened.file.close()
-  return new NpyFile(path, opened, opened.text)
+  return new NpyRows(path, opened, opened.text)
 }

@@ -5,17 +5,17 @@ import { isLoaderxError, LoaderxError, type LoaderxErrorCode, type LoaderxErrorD
 import type { FieldPlan } from './filler.ts'
 
 /**
- * How a field's bytes reach the consumer: through the slot in shared memory, or in a buffer of their own that the
- * worker fills and hands over.
+ * How a field's bytes reach the consumer: through a place in shared memory, or in a buffer of their own that the worker
+ * fills and hands over.
  */
-export type HandOver = 'slot' | 'transfer'
+export type HandOver = 'place' | 'transfer'
 
 /** One field of a crew's work. */
 export interface CrewField {
   readonly plan: FieldPlan
   readonly handOver: HandOver
-  /** Address of each slot in the memory of the field's first part; empty for `transfer`. */
-  readonly slots: readonly number[]
+  /** Address of each place in the memory of the field's first part; empty for `transfer`. */
+  readonly places: readonly number[]
 }
 
 /** What all workers of a crew share. */
@@ -30,7 +30,6 @@ export interface CrewPlan {
 export interface CrewData extends CrewPlan {
   readonly worker: number
   readonly ring: SharedArrayBuffer
-  readonly slots: number
   readonly fields: readonly CrewField[]
   /** Where the worker's messages go, and spare buffers come from. */
   readonly port: MessagePort
@@ -38,7 +37,7 @@ export interface CrewData extends CrewPlan {
 
 /** What a worker sends with a filled slot that has transferred fields, or with a failed one. */
 export interface CrewMessage {
-  readonly ticket: number
+  readonly slot: number
   /** One for each field with hand-over `transfer`, in the order of the fields. */
   readonly buffers?: readonly ArrayBuffer[]
   readonly error?: PlainError

@@ -5,11 +5,12 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import { LoaderxError } from '../errors.ts'
 import { SharedView } from '../storage/residence.ts'
 import { type CrewData, type CrewField, type CrewMessage, type CrewPlan, unpackError } from './crew-plan.ts'
-import { Ring, SLOT_EMPTY, SLOT_FILLED, SLOT_WANTED } from './ring.ts'
+import { Ring, SLOT_FILLED, SLOT_WANTED } from './ring.ts'
 
 /** A step that workers have filled. */
-export interface FilledSlot {
-  readonly slot: number
+export interface FilledStep {
+  /** The place that was requested for it. */
+  readonly place: number
   /** Buffers of the fields with hand-over `transfer`, in the order of the fields. */
   readonly buffers: readonly ArrayBuffer[]
   /** Worker that filled it. */
@@ -36,6 +37,7 @@ export class Crew {
   #published = 0
   #taken = 0
   #lost: Error | undefined
+  #ended = false
 
   /** @param fields the fields of each worker: each reads with scratch of its own */
   constructor(fields: readonly (readonly CrewField[])[], plan: CrewPlan) {
@@ -43,7 +45,12 @@ export class Crew {
     this.#ring = new Ring(slots)
     this.#indexLists = plan.indexSlots.map((address) => new SharedView(plan.indices, address, 8 * plan.batchSize))
     const ring = this.#ring.words.buffer
-    for (const [worker, own] of fields.entries()) this.#start({ ...plan, fields: own, worker, ring, slots })
+    try {
+      for (const [worker, own] of fields.entries()) this.#start({ ...plan, fields: own, worker, ring })
+    } catch (error) {
+      void this.stop()
+      throw error
+    }
   }
 
   #start(data: Omit<CrewData, 'port'>): void {
@@ -78,16 +85,15 @@ export class Crew {
     return this.#requested - this.#taken
   }
 
-  /** Whether the slot of the next request is free. */
-  get canRequest(): boolean {
-    return this.#ring.state(this.#ring.slotOf(this.#requested)) === SLOT_EMPTY
-  }
-
-  /** Requests the next step; `writeIndices` writes its indices. Workers see it after {@link publish}. */
-  request(writeIndices: (into: BigUint64Array) => void): void {
+  /**
+   * Requests the next step; there must be fewer underway than slots. Workers see it after {@link publish}.
+   * @param place number of the place that its batch is to be filled in
+   * @param writeIndices writes its indices; when that throws, nothing is requested
+   */
+  request(place: number, writeIndices: (into: BigUint64Array) => void): void {
     const slot = this.#ring.slotOf(this.#requested)
     writeIndices(this.#indexLists[slot]!.words)
-    this.#ring.setState(slot, SLOT_WANTED)
+    this.#ring.want(slot, place)
     this.#requested++
   }
 
@@ -99,9 +105,9 @@ export class Crew {
     this.#ring.publish(count)
   }
 
-  /** Whether the next step can be taken without waiting. */
+  /** Whether the next step can be taken without waiting: nothing comes any more when a worker was lost. */
   get ready(): boolean {
-    return this.#ring.state(this.#ring.slotOf(this.#taken)) !== SLOT_WANTED
+    return this.#ring.stopped || this.#ring.state(this.#ring.slotOf(this.#taken)) !== SLOT_WANTED
   }
 
   /** Waits until the next step can be taken. */
@@ -131,37 +137,31 @@ export class Crew {
   }
 
   /** Takes the next step, which is ready. @throws what its worker threw, LOADERX_WORKER_FAILED */
-  take(): FilledSlot {
-    const ticket = this.#taken
-    const slot = this.#ring.slotOf(ticket)
+  take(): FilledStep {
+    if (this.#ended)
+      throw new LoaderxError('LOADERX_ALREADY_CLOSED', 'the loader was stopped while a batch was awaited')
+    const slot = this.#ring.slotOf(this.#taken)
     const state = this.#ring.state(slot)
     const worker = this.#ring.worker(slot)
-    const message = this.#messageOf(ticket, worker)
-    if (state === SLOT_FILLED) {
-      this.#taken++
-      return { slot, buffers: message?.buffers ?? [], worker }
+    const message = this.#messageOf(slot, worker)
+    if (state !== SLOT_FILLED) {
+      throw message?.error === undefined ? this.#lost : unpackError(message.error)
     }
-    if (message?.error !== undefined) throw unpackError(message.error)
-    if (this.#lost !== undefined) throw this.#lost
-    throw new LoaderxError('LOADERX_ALREADY_CLOSED', 'the loader was closed while a batch was awaited')
+    const place = this.#ring.place(slot)
+    this.#ring.empty(slot)
+    this.#taken++
+    return { place, buffers: message?.buffers ?? [], worker }
   }
 
-  #messageOf(ticket: number, worker: number): CrewMessage | undefined {
-    const member = this.#members[worker]
-    if (member !== undefined) {
-      for (let got = receiveMessageOnPort(member.port); got !== undefined; got = receiveMessageOnPort(member.port)) {
-        const message = got.message as CrewMessage
-        this.#messages.set(message.ticket, message)
-      }
+  #messageOf(slot: number, worker: number): CrewMessage | undefined {
+    const port = this.#members[worker]?.port
+    for (let got = port && receiveMessageOnPort(port); port && got; got = receiveMessageOnPort(port)) {
+      const message = got.message as CrewMessage
+      this.#messages.set(message.slot, message)
     }
-    const message = this.#messages.get(ticket)
-    this.#messages.delete(ticket)
+    const message = this.#messages.get(slot)
+    this.#messages.delete(slot)
     return message
-  }
-
-  /** Makes the slot of a taken step free for another. */
-  free(slot: number): void {
-    this.#ring.setState(slot, SLOT_EMPTY)
   }
 
   /** Gives a buffer that came with a taken step back to the worker that filled it. */
@@ -171,6 +171,7 @@ export class Crew {
 
   /** Ends all workers. Whoever waits for a step gets an error. */
   async stop(): Promise<void> {
+    this.#ended = true
     this.#ring.stop()
     for (const { port } of this.#members) port.close()
     // A worker in the middle of a long batch does not look at the ring.

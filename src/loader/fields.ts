@@ -3,10 +3,14 @@
 import { Dataset, partsOf } from '../dataset/dataset.ts'
 import type { AnyTypedArray, DType, DTypeInfo } from '../dataset/dtype.ts'
 import type { NDArray } from '../dataset/ndarray.ts'
+import type { Part } from '../dataset/parts.ts'
 import { LoaderxError } from '../errors.ts'
-import { type HeldStore, holdStore } from '../zrecord/zrecord.ts'
+import type { Arena } from '../storage/arena.ts'
+import type { HeldStore } from '../zrecord/home.ts'
+import { holdStore } from '../zrecord/zrecord.ts'
 import { RESERVED_FIELDS } from './batch.ts'
 import { type FieldPart, type FieldPlan, fillerScratch } from './filler.ts'
+import type { Lease } from './lease.ts'
 
 /** Datasets by field name. */
 export type Fields = Readonly<Record<string, Dataset>>
@@ -35,17 +39,28 @@ export class Field {
     this.#dtypes = parts.map((part) => part.dtype)
     this.#shape = dataset.shape
     this.#starts = [...parts.map((part) => part.start), this.length]
-    this.held = parts.map((part) => holdStore(part.store))
+    this.held = holdAll(parts)
   }
 
-  /** A plan for one reader, with scratch of its own. `scratch` collects what was taken, to give it back. */
-  plan(batchSize: number, scratch: (() => void)[]): FieldPlan {
-    const scratchBytes = fillerScratch(batchSize, this.sampleBytes, this.held.length)
+  /** Where the field's batches are put together: the memory of its first part. */
+  get memory(): WebAssembly.Memory {
+    return this.held[0]!.state.memory
+  }
+
+  get arena(): Arena {
+    return this.held[0]!.arena
+  }
+
+  /**
+   * A plan for one reader, with scratch of its own from `lease`.
+   * @param outside whether batches are filled in other memory than {@link memory}
+   */
+  plan(batchSize: number, lease: Lease, outside: boolean): FieldPlan {
+    const scratchBytes = fillerScratch(batchSize, this.sampleBytes, outside && this.held.length === 1)
     const parts = this.held.map(({ state, arena }, i): FieldPart => {
-      const address = arena.allocate(scratchBytes)
-      scratch.push(() => arena.release(address))
       const { bigEndian, elementBytes } = this.#dtypes[i]!
-      return { state, swapWidth: bigEndian ? elementBytes : 1, scratch: address, scratchBytes }
+      const swapWidth = bigEndian ? elementBytes : 1
+      return { state, swapWidth, scratch: lease.allocate(arena, scratchBytes), scratchBytes }
     })
     return { name: this.name, sampleBytes: this.sampleBytes, parts, starts: this.#starts }
   }
@@ -61,6 +76,17 @@ export class Field {
   release(): void {
     for (const held of this.held) held.release()
   }
+}
+
+function holdAll(parts: readonly Part[]): HeldStore[] {
+  const held: HeldStore[] = []
+  try {
+    for (const part of parts) held.push(holdStore(part.store))
+  } catch (error) {
+    for (const one of held) one.release()
+    throw error
+  }
+  return held
 }
 
 /**

@@ -2,7 +2,17 @@
 // plain data.
 
 import { swapBytes } from '../dataset/bytes.ts'
-import { type Allocate, type ReaderState, RecordReader, readerScratch, SMALL_BYTES } from '../zrecord/reader.ts'
+import { isLoaderxError } from '../errors.ts'
+import type { Indices } from '../zrecord/indices.ts'
+import {
+  type Allocate,
+  bulkScratch,
+  type GatherBounds,
+  type ReaderState,
+  RecordReader,
+  readerScratch,
+} from '../zrecord/reader.ts'
+import { inField } from './faults.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
 export interface FieldPart {
@@ -22,59 +32,71 @@ export interface FieldPlan {
   readonly starts: readonly number[]
 }
 
-/** Bytes of scratch that a filler of `batchSize` samples needs in each part. */
-export function fillerScratch(batchSize: number, sampleBytes: number, parts: number): number {
+/**
+ * Bytes of scratch that a filler of `batchSize` samples needs in each part.
+ * @param outside whether the samples go, without a gap, to memory that is not the part's
+ */
+export function fillerScratch(batchSize: number, sampleBytes: number, outside: boolean): number {
   const records = readerScratch(Math.max(256, 2 ** Math.ceil(Math.log2(batchSize))))
-  // Samples that go to another memory pass through here, see RecordReader; long ones do not.
-  const bulk = parts > 1 && sampleBytes < SMALL_BYTES ? 2 * (batchSize * (sampleBytes + 4) + 64) : 0
-  return records + bulk + 128
+  return records + (outside ? bulkScratch(batchSize, sampleBytes) : 0) + 128
 }
 
 /** Fills batches of one field. Not to be shared between threads. */
 export class FieldFiller {
   readonly plan: FieldPlan
   readonly #readers: RecordReader[]
+  readonly #bounds: GatherBounds
 
   constructor(plan: FieldPlan) {
     this.plan = plan
+    this.#bounds = { exactly: plan.sampleBytes }
     this.#readers = plan.parts.map((part) => new RecordReader(part.state, fixedAllocator(part)))
   }
 
   /** Fills `into` with the samples of `indices`, back to back. @throws as Zrecord.gather */
   fill(indices: BigUint64Array, into: Uint8Array): void {
-    const { sampleBytes, parts } = this.plan
-    const bounds = { exactly: sampleBytes }
-    if (parts.length === 1) {
-      this.#readers[0]!.gather(indices, into, sampleBytes, bounds)
-      swapBytes(into, parts[0]!.swapWidth)
-      return
-    }
-    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-      this.#readers[part]!.gather(local, into, { offsets }, bounds)
+    const { sampleBytes } = this.plan
+    for (const { part, local, offsets } of this.#split(indices)) {
+      try {
+        this.#readers[part]!.gather(local, into, offsets === undefined ? sampleBytes : { offsets }, this.#bounds)
+      } catch (error) {
+        throw this.#fault(error, offsets)
+      }
       this.#swap(part, into, offsets)
     }
   }
 
   /** As {@link fill}; reads of files leave the event loop free. */
   async fillAsync(indices: BigUint64Array, into: Uint8Array): Promise<void> {
-    const { sampleBytes, parts } = this.plan
-    const bounds = { exactly: sampleBytes }
-    if (parts.length === 1) {
-      await this.#readers[0]!.gatherAsync(indices, into, sampleBytes, bounds)
-      swapBytes(into, parts[0]!.swapWidth)
-      return
-    }
-    for (const { part, local, offsets } of splitByPart(indices, this.plan)) {
-      await this.#readers[part]!.gatherAsync(local, into, { offsets }, bounds)
+    const { sampleBytes } = this.plan
+    for (const { part, local, offsets } of this.#split(indices)) {
+      const layout = offsets === undefined ? sampleBytes : { offsets }
+      try {
+        await this.#readers[part]!.gatherAsync(local, into, layout, this.#bounds)
+      } catch (error) {
+        throw this.#fault(error, offsets)
+      }
       this.#swap(part, into, offsets)
     }
   }
 
-  #swap(part: number, into: Uint8Array, offsets: Float64Array): void {
+  #split(indices: BigUint64Array): readonly PartIndices[] {
+    return this.#readers.length === 1 ? [{ part: 0, local: indices }] : splitByPart(indices, this.plan)
+  }
+
+  #fault(error: unknown, offsets: Float64Array | undefined): unknown {
+    const { name, sampleBytes } = this.plan
+    const position = isLoaderxError(error) ? error.details.position : undefined
+    if (position === undefined || offsets === undefined) return inField(error, name)
+    return inField(error, name, offsets[position]! / sampleBytes)
+  }
+
+  #swap(part: number, into: Uint8Array, offsets: Float64Array | undefined): void {
     const { sampleBytes, parts } = this.plan
     const { swapWidth } = parts[part]!
     if (swapWidth === 1) return
-    for (const at of offsets) swapBytes(into.subarray(at, at + sampleBytes), swapWidth)
+    if (offsets === undefined) swapBytes(into, swapWidth)
+    else for (const at of offsets) swapBytes(into.subarray(at, at + sampleBytes), swapWidth)
   }
 
   /** Whether a fill waits for reads of files. */
@@ -89,8 +111,9 @@ export class FieldFiller {
 
 interface PartIndices {
   readonly part: number
-  readonly local: Float64Array
-  readonly offsets: Float64Array
+  readonly local: Indices
+  /** Place of each in the batch, in bytes; without, they are the whole batch in its order. */
+  readonly offsets?: Float64Array
 }
 
 /** Sorts the indices of a batch by part; each keeps its place in the batch as a byte offset. */

@@ -1,6 +1,7 @@
 // loader/: a loader's options, checked and completed before anything is started. Pure.
 
 import { LoaderxError } from '../errors.ts'
+import { shown } from '../sampler/check.ts'
 import type { Sampler, SamplerKind } from '../sampler/sampler.ts'
 
 /** Options of a DataLoader. */
@@ -26,12 +27,16 @@ export interface LoaderOptions<In = unknown, Out = In> {
   readonly prefetchBytes?: number
   /**
    * Who has a batch's memory. `'owned'` (default): the consumer, for as long as it likes. `'shared'`: views of the
-   * memory that workers fill, without a copy, valid until the batch is released.
+   * memory that workers fill, without a copy, valid until the batch is released; at most `prefetch` + 1 batches may be
+   * held at a time. A batch that is held keeps its bytes when the loader ends or the datasets are closed.
    */
   readonly ownership?: 'owned' | 'shared'
-  /** Called with each batch in the consumer's thread, in order; what it returns (or resolves to) is yielded instead. */
+  /**
+   * Called with each batch in the consumer's thread, in order; what it returns (or resolves to) is yielded instead. When
+   * it throws, the batch is released and counts as not delivered: iterating again begins with it.
+   */
   readonly transform?: (batch: In) => Out | Promise<Out>
-  /** Ends the loader; whoever waits for a batch gets the signal's reason. */
+  /** Closes the loader; whoever waits for a batch, or asks for one later, gets the signal's reason. */
   readonly signal?: AbortSignal
 }
 
@@ -64,11 +69,9 @@ const MOST_WORKERS = 64
 const MOST_PREFETCH = 1024
 
 function refuse(option: string, value: unknown, wanted: string): LoaderxError {
-  const shown = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
-  return new LoaderxError('LOADERX_INVALID_ARGUMENT', `${option} is ${shown}; give ${wanted}`, {
-    expected: wanted,
-    actual: value,
-  })
+  const actual = typeof value === 'bigint' ? `${value}n` : shown(value)
+  const message = `${option} is ${actual}; give ${wanted}`
+  return new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: wanted, actual: value })
 }
 
 function checkCount(option: string, value: unknown, least: number, most: number): void {
@@ -78,6 +81,9 @@ function checkCount(option: string, value: unknown, least: number, most: number)
 
 /** @throws LOADERX_INVALID_ARGUMENT naming the option, its value and what may be given */
 export function settleOptions(options: LoaderOptions<never, unknown>): LoaderSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw refuse('the last argument', options, 'an object with options')
+  }
   const unknown = Object.keys(options).find((name) => !KNOWN.includes(name))
   if (unknown !== undefined) {
     const message = `a loader has no option ${JSON.stringify(unknown)}; it has ${KNOWN.join(', ')}`
@@ -100,6 +106,9 @@ export function settleOptions(options: LoaderOptions<never, unknown>): LoaderSet
   checkCount('prefetchBytes', prefetchBytes, 1, Number.MAX_SAFE_INTEGER)
   if (ownership !== 'owned' && ownership !== 'shared') throw refuse('ownership', ownership, "'owned' or 'shared'")
   if (transform !== undefined && typeof transform !== 'function') throw refuse('transform', transform, 'a function')
+  if (signal !== undefined && typeof (signal as AbortSignal | null)?.throwIfAborted !== 'function') {
+    throw refuse('signal', signal, 'an AbortSignal')
+  }
   return {
     batchSize,
     sampler,
@@ -113,15 +122,14 @@ export function settleOptions(options: LoaderOptions<never, unknown>): LoaderSet
   }
 }
 
-/** How many batches may be filled ahead, and how many slots hold them (a power of two). */
-export function planSlots(
+/** How many batches may be filled ahead, and how many places hold them and those that the consumer has. */
+export function planSize(
   settings: Pick<LoaderSettings, 'prefetch' | 'prefetchBytes' | 'ownership'>,
   workers: number,
   batchBytes: number,
-): { readonly ahead: number; readonly slots: number } {
+): { readonly ahead: number; readonly places: number } {
   const wanted = settings.prefetch ?? Math.max(4, 2 * workers)
   const ahead = Math.max(1, Math.min(wanted, Math.floor(settings.prefetchBytes / batchBytes)))
-  // The consumer of shared batches holds at least one while the next ones are filled.
-  const needed = settings.ownership === 'shared' ? ahead + 1 : ahead
-  return { ahead, slots: 2 ** Math.ceil(Math.log2(needed)) }
+  // Owned batches leave their place when they are delivered.
+  return { ahead, places: settings.ownership === 'shared' ? ahead + 1 : ahead }
 }

@@ -1,5 +1,5 @@
 // loader/: the words that the loader and its workers share. Steps that are wanted are numbered by tickets; a worker
-// claims the next ticket, fills the slot that belongs to it, and marks the slot.
+// claims the next ticket that is out, fills the batch of the slot that belongs to it, and marks the slot.
 
 /** What a slot is doing. */
 export const SLOT_EMPTY = 0
@@ -13,6 +13,9 @@ const STOPPED = 2
 const HEADER_WORDS = 16
 /** Slots on cache lines of their own, so that threads do not disturb each other. */
 const SLOT_WORDS = 16
+/** Of a slot's words. */
+const WORKER = 1
+const PLACE = 2
 
 /** View of the shared words. `slots` is a power of two, so that ticket numbers may wrap around at 2^32. */
 export class Ring {
@@ -39,14 +42,26 @@ export class Ring {
 
   /** The worker that filled, or failed to fill, the slot. */
   worker(slot: number): number {
-    return this.words[this.stateIndex(slot) + 1]!
+    return this.words[this.stateIndex(slot) + WORKER]!
   }
 
-  setState(slot: number, state: number): void {
-    Atomics.store(this.words, this.stateIndex(slot), state)
+  /** Number of the place that the slot's batch is to be filled in. */
+  place(slot: number): number {
+    return this.words[this.stateIndex(slot) + PLACE]!
   }
 
-  /** Makes `count` more tickets available and wakes workers for them. */
+  /** Marks the slot as wanted; workers see it when its ticket is published. */
+  want(slot: number, place: number): void {
+    this.words[this.stateIndex(slot) + PLACE] = place
+    Atomics.store(this.words, this.stateIndex(slot), SLOT_WANTED)
+  }
+
+  /** Marks the slot as free for another step. */
+  empty(slot: number): void {
+    Atomics.store(this.words, this.stateIndex(slot), SLOT_EMPTY)
+  }
+
+  /** Makes `count` more tickets available and wakes as many workers. */
   publish(count: number): void {
     Atomics.add(this.words, PUBLISHED, count)
     Atomics.notify(this.words, PUBLISHED, count)
@@ -54,19 +69,23 @@ export class Ring {
 
   /** Marks the slot as done and wakes the consumer. */
   finish(slot: number, state: number, worker: number): void {
-    this.words[this.stateIndex(slot) + 1] = worker
-    this.setState(slot, state)
+    this.words[this.stateIndex(slot) + WORKER] = worker
+    Atomics.store(this.words, this.stateIndex(slot), state)
     Atomics.notify(this.words, this.stateIndex(slot))
   }
 
-  /** Claims the next ticket and waits until it is published. Returns undefined when the loader stops. */
+  /**
+   * Waits for a ticket and claims it. Returns its slot, or undefined when the loader stops. No worker waits for a ticket
+   * of its own: whichever is woken can take whichever is out.
+   */
   claim(): number | undefined {
-    const ticket = Atomics.add(this.words, CLAIMED, 1)
     for (;;) {
-      if (Atomics.load(this.words, STOPPED) === 1) return undefined
+      // Read before the mark: `stop` changes it after the mark.
       const published = Atomics.load(this.words, PUBLISHED)
-      if (((published - ticket) | 0) > 0) return ticket
-      Atomics.wait(this.words, PUBLISHED, published)
+      if (this.stopped) return undefined
+      const ticket = Atomics.load(this.words, CLAIMED)
+      if (((published - ticket) | 0) <= 0) Atomics.wait(this.words, PUBLISHED, published)
+      else if (Atomics.compareExchange(this.words, CLAIMED, ticket, ticket + 1) === ticket) return this.slotOf(ticket)
     }
   }
 
@@ -74,7 +93,7 @@ export class Ring {
   stop(): void {
     Atomics.store(this.words, STOPPED, 1)
     // The number changes so that a worker about to wait for it does not.
-    Atomics.add(this.words, PUBLISHED, 0x40000000)
+    Atomics.add(this.words, PUBLISHED, 1)
     Atomics.notify(this.words, PUBLISHED)
     for (let slot = 0; slot < this.slots; slot++) {
       Atomics.compareExchange(this.words, this.stateIndex(slot), SLOT_WANTED, SLOT_FAILED)

@@ -2,66 +2,63 @@
 
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { SharedView } from '../storage/residence.ts'
+import { BufferPool } from './buffers.ts'
 import { type CrewData, type CrewField, type CrewMessage, packError } from './crew-plan.ts'
 import { FieldFiller } from './filler.ts'
 import { Ring, SLOT_FAILED, SLOT_FILLED } from './ring.ts'
 
 const data = workerData as CrewData
 const { port } = data
-const ring = new Ring(data.slots, data.ring)
-/** Buffers that the consumer gave back, by size. */
-const spare = new Map<number, ArrayBuffer[]>()
+const ring = new Ring(data.indexSlots.length, data.ring)
+/** Buffers that the consumer gave back. */
+const spare = new BufferPool()
 const indexLists = data.indexSlots.map((address) => new SharedView(data.indices, address, 8 * data.batchSize))
 
 interface Station {
   readonly field: CrewField
   readonly filler: FieldFiller
-  readonly slots: readonly SharedView[]
+  readonly places: readonly SharedView[]
 }
 
 function station(field: CrewField): Station {
   const memory = field.plan.parts[0]!.state.memory
   const bytes = data.batchSize * field.plan.sampleBytes
-  const slots = field.slots.map((address) => new SharedView(memory, address, bytes))
-  return { field, filler: new FieldFiller(field.plan), slots }
+  const places = field.places.map((address) => new SharedView(memory, address, bytes))
+  return { field, filler: new FieldFiller(field.plan), places }
 }
 
 function collectSpare(): void {
   for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
-    const buffer = got.message as ArrayBuffer
-    const list = spare.get(buffer.byteLength)
-    if (list === undefined) spare.set(buffer.byteLength, [buffer])
-    else list.push(buffer)
+    spare.keep(got.message as ArrayBuffer)
   }
 }
 
-function fillSlot(stations: readonly Station[], ticket: number, slot: number): void {
+function fillSlot(stations: readonly Station[], slot: number): void {
   const indices = indexLists[slot]!.words
+  const place = ring.place(slot)
   const buffers: ArrayBuffer[] = []
-  for (const { field, filler, slots } of stations) {
-    if (field.handOver === 'slot') {
-      filler.fill(indices, slots[slot]!.bytes)
+  for (const { field, filler, places } of stations) {
+    if (field.handOver === 'place') {
+      filler.fill(indices, places[place]!.bytes)
       continue
     }
     if (buffers.length === 0) collectSpare()
-    const bytes = data.batchSize * field.plan.sampleBytes
-    const buffer = spare.get(bytes)?.pop() ?? Buffer.allocUnsafeSlow(bytes).buffer
+    const buffer = spare.get(data.batchSize * field.plan.sampleBytes)
     filler.fill(indices, new Uint8Array(buffer))
     buffers.push(buffer)
   }
-  if (buffers.length > 0) port.postMessage({ ticket, buffers } satisfies CrewMessage, buffers)
+  if (buffers.length > 0) port.postMessage({ slot, buffers } satisfies CrewMessage, buffers)
 }
 
 function work(): void {
   let stations: readonly Station[] | undefined
-  for (let ticket = ring.claim(); ticket !== undefined; ticket = ring.claim()) {
-    const slot = ring.slotOf(ticket)
+  for (let slot = ring.claim(); slot !== undefined; slot = ring.claim()) {
     try {
       stations ??= data.fields.map(station)
-      fillSlot(stations, ticket, slot)
+      fillSlot(stations, slot)
       ring.finish(slot, SLOT_FILLED, data.worker)
     } catch (error) {
-      port.postMessage({ ticket, error: packError(error) } satisfies CrewMessage)
+      port.postMessage({ slot, error: packError(error) } satisfies CrewMessage)
       ring.finish(slot, SLOT_FAILED, data.worker)
     }
   }

@@ -1,7 +1,19 @@
 // storage/: bytes from somewhere; knows no records. This file: a directory of plain files on a local file system,
 // behind two small interfaces so that tests can record or break every operation.
 
-import { closeSync, constants, fstatSync, fsync, ftruncate, lstatSync, openSync, read, readSync, write } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  ftruncate,
+  lstatSync,
+  openSync,
+  read,
+  readSync,
+  statSync,
+  write,
+} from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -175,6 +187,9 @@ const FLAGS: Record<FileMode, number> = {
   create: constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFE,
 }
 
+/** What opening a link, a directory and a socket gives. */
+const NOT_A_FILE = new Set(['ELOOP', 'EISDIR', 'ENXIO'])
+
 /** The directory at `path` on the local file system. Nothing is touched until a method is called. */
 export class NodeDirectory implements StoreDirectory {
   readonly path: string
@@ -189,7 +204,12 @@ export class NodeDirectory implements StoreDirectory {
       const facts = lstatSync(path)
       return { plain: facts.isFile(), bytes: facts.size, allocated: (facts.blocks ?? 0) * 512 }
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      const { code } = cause as NodeJS.ErrnoException
+      if (code === 'ENOENT') return undefined
+      if (code === 'ENOTDIR' && isFile(this.path)) {
+        const message = `${this.path} is a file, not a directory; a store is a directory: check the path`
+        throw new LoaderxError('LOADERX_NOT_A_DIRECTORY', message, { path: this.path }, { cause })
+      }
       throw ioError('look at', path, cause)
     }
   }
@@ -200,7 +220,7 @@ export class NodeDirectory implements StoreDirectory {
     try {
       fd = openSync(path, FLAGS[mode], 0o666)
     } catch (cause) {
-      throw (cause as NodeJS.ErrnoException).code === 'ELOOP' ? notAFile(path) : ioError('open', path, cause)
+      throw NOT_A_FILE.has((cause as NodeJS.ErrnoException).code ?? '') ? notAFile(path) : ioError('open', path, cause)
     }
     if (fstatSync(fd).isFile()) return new NodeFile(path, fd)
     closeSync(fd)
@@ -233,6 +253,14 @@ export class NodeDirectory implements StoreDirectory {
       }
       throw ioError('make the directory', this.path, cause)
     }
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
   }
 }
 

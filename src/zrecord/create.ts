@@ -7,6 +7,7 @@ import { LoaderxError } from '../errors.ts'
 import { EMPTY_HEADER, encodeHeader } from '../format/header.ts'
 import { CHUNK_BYTES, chunkName, META_BYTES, META_NAME } from '../format/limits.ts'
 import type { StoreDirectory } from '../storage/files.ts'
+import { takeTurn } from './turns.ts'
 import { growSparse } from './writer.ts'
 
 const UNFINISHED = `${META_NAME}.new`
@@ -16,7 +17,13 @@ const UNFINISHED = `${META_NAME}.new`
  * @returns a function that takes back everything that was made
  * @throws LOADERX_NOT_A_DIRECTORY, LOADERX_NOT_A_STORE when chunk files stand there without a meta.zr, LOADERX_IO
  */
-export async function createStore(directory: StoreDirectory): Promise<() => Promise<void>> {
+export function createStore(directory: StoreDirectory): Promise<() => Promise<void>> {
+  return takeTurn(`create ${directory.path}`, () => create(directory))
+}
+
+async function create(directory: StoreDirectory): Promise<() => Promise<void>> {
+  // While this waited for its turn, another handle of the process may have made the store.
+  if (directory.look(META_NAME) !== undefined) return async () => {}
   const firstMade = await directory.make()
   const made: string[] = []
   const undo = async () => {

@@ -16,6 +16,15 @@ import { WINDOW_OVERLAP, type WindowState } from './windows.ts'
 /** Room for a store to grow in place: twice what it has, and at least this. */
 const ROOM_BYTES = 16 * 2 ** 20
 const ROOM_RECORDS = 65536
+/** Bytes of a record of which pages of meta.zr were read, one for each. */
+const PAGES = Math.ceil(META_BYTES / WASM_PAGE)
+
+/** A store's bytes as the loader uses them: kept in place until released. */
+export interface HeldStore {
+  readonly state: ReaderState
+  readonly arena: Arena
+  release(): void
+}
 
 /** The bytes of one open store, and the reader over them. */
 export class Home {
@@ -52,7 +61,7 @@ export class Home {
     this.#residence = createResidence([this.#tableRoom, this.#dataRoom], files.directory.path, choice.kind === 'mapped')
     const { memory, addresses, end } = this.#residence
     this.arena = new Arena(memory, end)
-    this.#pages = choice.kind === 'file' ? this.arena.allocate(META_BYTES / WASM_PAGE + 1) : undefined
+    this.#pages = choice.kind === 'file' ? this.arena.allocate(PAGES) : undefined
     if (choice.kind === 'mapped') {
       mapBytes(choice.mapper, memory, addresses[0]!, files.meta, 0, this.#tableRoom)
       if (this.#dataRoom > 0) mapBytes(choice.mapper, memory, addresses[1]!, files.chunk(0), 0, this.#dataRoom)
@@ -61,8 +70,25 @@ export class Home {
       choice.kind === 'mapped' ? new Uint32Array(memory.buffer, addresses[0]!, 4) : new Uint32Array(HEADER_BYTES / 4)
     this.#headerBytes = new Uint8Array(this.#header.buffer, this.#header.byteOffset, HEADER_BYTES)
     this.#load(0, 0, frontier)
-    const allocate = (bytes: number) => this.arena.allocate(bytes)
-    this.reader = new RecordReader(this.state, allocate, (address) => this.arena.release(address), files)
+    this.reader = new RecordReader(
+      this.state,
+      (bytes) => this.#allocate(bytes),
+      (address) => this.arena.release(address),
+      files,
+    )
+  }
+
+  /** Where there is no room beside the store, a reader does with less. */
+  #allocate(bytes: number): number | undefined {
+    try {
+      return this.arena.allocate(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  get kind(): 'memory' | 'mapped' | 'file' {
+    return this.#choice.kind
   }
 
   #inOneMemory(frontier: Frontier): boolean {
@@ -107,7 +133,7 @@ export class Home {
       if (this.#memoryWindows.size > windows) return false
     } else if (this.#pages !== undefined) {
       const firstStale = appended ? Math.floor(entryPosition(before.header.length) / WASM_PAGE) : 0
-      new Uint8Array(this.#residence.memory.buffer, this.#pages, META_BYTES / WASM_PAGE + 1).fill(0, firstStale)
+      new Uint8Array(this.#residence.memory.buffer, this.#pages, PAGES).fill(0, firstStale)
     }
     this.#frontier = frontier
     this.reader.advance(frontier.header.length, frontier.limits)
@@ -164,16 +190,24 @@ export class Home {
     return this.#frontier
   }
 
-  /** Keeps the bytes in place, also past `retire`, until the function that it returns is called. */
-  hold(): () => void {
+  /**
+   * Keeps the bytes in place, also past `retire`, until released. The state that it gives has a record of its own of the
+   * table pages that were read: readers that know fewer records read less of the last one, and must not count for others.
+   */
+  hold(): HeldStore {
+    const { arena, state } = this
+    const pages = this.#pages === undefined ? undefined : arena.allocate(PAGES)
+    if (pages !== undefined) new Uint8Array(state.memory.buffer, pages, PAGES).fill(0)
     this.#holders++
     let held = true
-    return () => {
+    const release = () => {
       if (!held) return
       held = false
+      if (pages !== undefined) arena.release(pages)
       this.#holders--
       if (this.#retired && this.#holders === 0) this.#letGo()
     }
+    return { state: { ...state, pagesAddress: pages }, arena, release }
   }
 
   /** The store is closed or has another home now: lets go of the files as soon as nobody holds them. */

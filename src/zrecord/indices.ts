@@ -18,6 +18,21 @@ export type Indices =
 
 const HIGH = 2 ** 32
 
+/** How many indices a list has. @throws LOADERX_INVALID_INDEX when it is not a list of numbers */
+export function countIndices(indices: Indices): number {
+  const given: unknown = indices
+  if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView))) return indices.length
+  const shown = given === null ? 'null' : typeof given
+  const message = `indices are given as ${shown}; give a list of numbers or a typed array (one record: [index])`
+  throw new LoaderxError('LOADERX_INVALID_INDEX', message)
+}
+
+/** Index number `position` of a list that {@link writeIndices} wrote to `words`, with the sign that it had. */
+export function indexAt(indices: Indices, words: Uint32Array, position: number): number {
+  const value = (BigInt(words[2 * position + 1]!) << 32n) | BigInt(words[2 * position]!)
+  return Number(indices instanceof BigInt64Array ? BigInt.asIntN(64, value) : value)
+}
+
 /**
  * Writes `indices` to `into` (two words each). Whether they are below the store's length is checked where they are
  * followed.
@@ -31,7 +46,7 @@ export function writeIndices(indices: Indices, into: Uint32Array): void {
   const n = indices.length
   for (let i = 0; i < n; i++) {
     const index = indices[i]!
-    if (!(index >= 0 && index < HIGH && index === Math.floor(index))) {
+    if (typeof index !== 'number' || !(index >= 0 && index < HIGH && index === Math.floor(index))) {
       writeUnusual(index, i, into)
       continue
     }
@@ -42,10 +57,9 @@ export function writeIndices(indices: Indices, into: Uint32Array): void {
 
 function writeUnusual(index: number, position: number, into: Uint32Array): void {
   if (!Number.isSafeInteger(index)) {
-    const shown = typeof index === 'number' ? String(index) : JSON.stringify(index)
     throw new LoaderxError(
       'LOADERX_INVALID_INDEX',
-      `index ${shown} at position ${position} is not an integer; indices are whole numbers from 0 (a mask of booleans goes to Dataset.gather)`,
+      `index ${show(index)} at position ${position} is not an integer that a number holds; indices are whole numbers from 0 (a mask of booleans goes to Dataset.gather)`,
       { position, actual: index },
     )
   }
@@ -58,4 +72,8 @@ function writeUnusual(index: number, position: number, into: Uint32Array): void 
   }
   into[2 * position] = index % HIGH
   into[2 * position + 1] = Math.floor(index / HIGH)
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value)
 }

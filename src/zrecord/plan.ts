@@ -47,8 +47,35 @@ export function target(layout: Layout, i: number): number {
 }
 
 /**
+ * Checks the form of a layout for `n` records and takes its offsets to itself: the caller's list may change while reads
+ * are waited for, or through another thread.
+ * @throws LOADERX_INVALID_ARGUMENT
+ */
+export function settleLayout(layout: Layout, n: number): Layout {
+  if (typeof layout === 'number') return layout
+  const { offsets } = layout
+  if (offsets.length !== n) {
+    throw new LoaderxError(
+      'LOADERX_INVALID_ARGUMENT',
+      `${offsets.length} offsets are given for ${n} records; give one for each`,
+      { expected: n, actual: offsets.length },
+    )
+  }
+  const own = new Float64Array(n)
+  for (let i = 0; i < n; i++) {
+    const offset = offsets[i]!
+    if (!Number.isSafeInteger(offset) || offset < 0) {
+      const message = `the offset at position ${i} is ${String(offset)}, not a whole number of bytes from 0`
+      throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { position: i, actual: offset })
+    }
+    own[i] = offset
+  }
+  return { offsets: own }
+}
+
+/**
  * Checks that every record of `plan` fits its place in a destination of `room` bytes.
- * @throws LOADERX_BUFFER_TOO_SMALL, LOADERX_INVALID_ARGUMENT
+ * @throws LOADERX_BUFFER_TOO_SMALL
  */
 export function checkRoom(plan: Plan, layout: Layout, room: number): void {
   const n = plan.length
@@ -62,17 +89,9 @@ export function checkRoom(plan: Plan, layout: Layout, room: number): void {
       { expected: end, actual: room },
     )
   }
-  const { offsets } = layout
-  if (offsets.length !== n) {
-    throw new LoaderxError(
-      'LOADERX_INVALID_ARGUMENT',
-      `${offsets.length} offsets are given for ${n} records; give one for each`,
-      { expected: n, actual: offsets.length },
-    )
-  }
   for (let i = 0; i < n; i++) {
-    const offset = offsets[i]!
-    if (Number.isSafeInteger(offset) && offset >= 0 && offset + plan.logic(i) <= room) continue
+    const offset = layout.offsets[i]!
+    if (offset + plan.logic(i) <= room) continue
     throw new LoaderxError(
       'LOADERX_BUFFER_TOO_SMALL',
       `record at position ${i} has ${plan.logic(i)} bytes and goes to offset ${offset}, outside the destination of ${room} bytes`,

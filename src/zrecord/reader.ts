@@ -4,15 +4,17 @@
 
 import { createInflater, type Inflater } from '../codec/inflate.ts'
 import { LoaderxError } from '../errors.ts'
-import { decodeEntry, entryFault, entryPosition } from '../format/entry.ts'
+import { decodeEntry, entryPosition } from '../format/entry.ts'
 import { HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
-import { instantiateKernel, type KernelExports, WASM_PAGE } from '../kernel/kernel.ts'
+import { instantiateKernel, type KernelExports } from '../kernel/kernel.ts'
 import { NodeDirectory } from '../storage/files.ts'
 import { fileMapper } from '../storage/mapping.ts'
 import { createResidence, mapBytes } from '../storage/residence.ts'
+import { entryError, outOfRange } from './fault.ts'
+import { loadTablePages, readGroup, readGroupSync } from './file-reads.ts'
 import { StoreFiles } from './files.ts'
-import { type Indices, writeIndices } from './indices.ts'
-import { checkRoom, denseEnd, type Layout, Plan, planReads, type ReadGroup } from './plan.ts'
+import { countIndices, type Indices, indexAt, writeIndices } from './indices.ts'
+import { checkRoom, denseEnd, type Layout, Plan, planReads, type ReadGroup, settleLayout } from './plan.ts'
 import { bringRecord, type Transfer } from './scatter.ts'
 import { type ByteSource, WINDOW_OVERLAP, type WindowState, Windows } from './windows.ts'
 
@@ -40,7 +42,7 @@ export interface GatherBounds {
 }
 
 /** Records shorter than this are copied by one kernel call and a second copy of the whole batch. */
-export const SMALL_BYTES = 4096
+const SMALL_BYTES = 4096
 /** Most bytes that a batch takes beside the store before it is copied record by record. */
 const SCRATCH_BYTES = 32 * 2 ** 20
 const LIMITS_BYTES = 4096 * 4
@@ -51,6 +53,11 @@ export type Allocate = (bytes: number) => number | undefined
 /** Bytes of scratch that a reader needs for batches of `n` records. */
 export function readerScratch(n: number): number {
   return LIMITS_BYTES + n * 24
+}
+
+/** Bytes of scratch beside that for batches of `n` records of `bytes` bytes that go to another memory without a gap. */
+export function bulkScratch(n: number, bytes: number): number {
+  return bytes < SMALL_BYTES && n * bytes <= SCRATCH_BYTES ? 2 * (n * (bytes + 4) + 64) : 0
 }
 
 /** Reads batches from one store. Not to be shared between threads. */
@@ -99,7 +106,7 @@ export class RecordReader {
     new Uint32Array(memory.buffer, this.#scratch.address, limits.length).set(limits)
   }
 
-  #ownFiles(): StoreFiles {
+  #ownFiles = (): StoreFiles => {
     this.#files ??= new StoreFiles(new NodeDirectory(this.state.path))
     return this.#files
   }
@@ -118,7 +125,7 @@ export class RecordReader {
     if (transfer === undefined) return
     const { plan } = transfer
     if (this.state.kind === 'file') {
-      for (const group of planReads(plan)) this.#bringGroup(transfer, group, this.#readGroupSync(group))
+      for (const group of planReads(plan)) this.#bringGroup(transfer, group, readGroupSync(this.#ownFiles(), group))
       return
     }
     if (this.state.dataAddress === undefined) {
@@ -135,7 +142,9 @@ export class RecordReader {
     if (transfer === undefined) return
     // The plan lies in scratch that another gather may use while this one waits.
     const plan = transfer.plan.copy()
-    for (const group of planReads(plan)) this.#bringGroup({ ...transfer, plan }, group, await this.#readGroup(group))
+    for (const group of planReads(plan)) {
+      this.#bringGroup({ ...transfer, plan }, group, await readGroup(this.#ownFiles(), group))
+    }
   }
 
   /** Logical length of each record. */
@@ -148,14 +157,15 @@ export class RecordReader {
     const { exactly } = bounds
     const longest = typeof layout === 'number' ? Math.min(layout, MAX_RECORD_BYTES) : MAX_RECORD_BYTES
     const plan = this.#resolve(indices, exactly ?? 1, exactly ?? longest)
-    checkRoom(plan, layout, into.length)
     if (plan.length === 0) return undefined
+    const settled = settleLayout(layout, plan.length)
+    checkRoom(plan, settled, into.length)
     const kept = this.state.kind === 'file' ? Array.from(indices as readonly number[]) : indices
-    return { plan, into, layout, path: this.state.path, indexAt: (i) => Number(kept[i]) }
+    return { plan, into, layout: settled, path: this.state.path, indexAt: (i) => Number(kept[i]) }
   }
 
   #resolve(indices: Indices, shortest: number, longest: number): Plan {
-    const n = indices.length
+    const n = countIndices(indices)
     const { state } = this
     if (n > this.#scratch.records) this.#growScratch(n)
     const limits = this.#scratch.address
@@ -163,17 +173,25 @@ export class RecordReader {
     const plan = list + 8 * this.#scratch.records
     if (indices instanceof BigUint64Array && indices.buffer === state.memory.buffer) list = indices.byteOffset
     else writeIndices(indices, new Uint32Array(state.memory.buffer, list, 2 * n))
-    if (state.pagesAddress !== undefined) this.#loadTable(list, n, state.pagesAddress)
+    const { pagesAddress } = state
+    if (pagesAddress !== undefined) loadTablePages({ ...state, pagesAddress }, this.#ownFiles, list, n)
     const table = state.metaAddress + HEADER_BYTES
     const { length } = state
     const chunks = state.limits.length
     const bad = this.#kernel.resolve(list, n, table, length, limits, chunks, shortest, longest, plan)
-    if (bad >= 0) throw this.#fault(Number(indices[bad]), bad, shortest, longest)
+    if (bad >= 0) {
+      const context = { ...state, shortest, longest }
+      const index = indexAt(indices, new Uint32Array(state.memory.buffer, list, 2 * n), bad)
+      if (!(index >= 0 && index < length)) throw outOfRange(context, index, bad)
+      const entry = decodeEntry(new DataView(state.memory.buffer, state.metaAddress), entryPosition(index))
+      throw entryError(context, index, bad, entry)
+    }
     return new Plan(new Uint32Array(state.memory.buffer, plan, 4 * n))
   }
 
   #growScratch(n: number): void {
     if (this.#scratch.records >= 0) this.#release(this.#scratch.address)
+    this.#scratch = { address: 0, records: -1 }
     const records = Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, n))))
     const address = this.#allocate(readerScratch(records))
     if (address === undefined) {
@@ -182,55 +200,6 @@ export class RecordReader {
     }
     this.#scratch = { address, records }
     this.#writeLimits()
-  }
-
-  /** Why the kernel refused the record. */
-  #fault(index: number, position: number, shortest: number, longest: number): LoaderxError {
-    const { path, length, limits, memory, metaAddress } = this.state
-    const details = { path, index, position }
-    if (index >= length) {
-      const range = length === 0 ? 'the store is empty' : `its records are 0 … ${length - 1}`
-      const message = `index ${index} at position ${position} is out of range for ${path}: ${range}`
-      return new LoaderxError('LOADERX_INDEX_OUT_OF_RANGE', message, { ...details, expected: length })
-    }
-    const entry = decodeEntry(new DataView(memory.buffer, metaAddress), entryPosition(index))
-    const fault = entryFault(entry, limits)
-    if (fault !== undefined) {
-      return new LoaderxError(
-        'LOADERX_CORRUPT_RECORD',
-        `record ${index} of ${path} has a damaged table entry: ${fault}; restore the store from a copy or leave the record out`,
-        { ...details, chunk: entry.chunk, offset: entry.offset },
-      )
-    }
-    if (shortest === longest) {
-      return new LoaderxError(
-        'LOADERX_SCHEMA_MISMATCH',
-        `record ${index} of ${path} has ${entry.logic} bytes, but a sample has ${longest}: the store's schema.json does not describe it`,
-        { ...details, expected: longest, actual: entry.logic },
-      )
-    }
-    return new LoaderxError(
-      'LOADERX_BUFFER_TOO_SMALL',
-      `record ${index} of ${path} has ${entry.logic} bytes, more than the ${longest} between two places in the destination; use a larger stride`,
-      { ...details, expected: entry.logic, actual: longest },
-    )
-  }
-
-  /** Reads the parts of the table that the batch needs and that are not in their place yet. */
-  #loadTable(list: number, n: number, pages: number): void {
-    const { memory, metaAddress, length } = this.state
-    const words = new Uint32Array(memory.buffer, list, 2 * n)
-    const loaded = new Uint8Array(memory.buffer, pages, Math.ceil(entryPosition(length) / WASM_PAGE))
-    for (let i = 0; i < n; i++) {
-      const index = words[2 * i]!
-      if (words[2 * i + 1] !== 0 || index >= length) continue
-      const page = Math.floor(entryPosition(index) / WASM_PAGE)
-      if (Atomics.load(loaded, page) === 1) continue
-      const from = page * WASM_PAGE
-      const bytes = Math.min(WASM_PAGE, entryPosition(length) - from)
-      this.#ownFiles().meta.readSync(new Uint8Array(memory.buffer, metaAddress + from, bytes), from)
-      Atomics.store(loaded, page, 1)
-    }
   }
 
   #bringFromMemory(transfer: Transfer, dataAddress: number): void {
@@ -305,26 +274,6 @@ export class RecordReader {
     const { memory, addresses } = createResidence([bytes], path, false)
     mapBytes(mapper, memory, addresses[0]!, file, start, bytes)
     return { chunk, start, memory, address: addresses[0]! }
-  }
-
-  #readGroupSync(group: ReadGroup): Uint8Array {
-    const bytes = new Uint8Array(group.bytes)
-    for (const run of group.runs) {
-      this.#ownFiles()
-        .chunk(run.chunk)
-        .readSync(bytes.subarray(run.at, run.at + run.bytes), run.offset)
-    }
-    return bytes
-  }
-
-  async #readGroup(group: ReadGroup): Promise<Uint8Array> {
-    const bytes = new Uint8Array(group.bytes)
-    const read = (run: ReadGroup['runs'][number]) =>
-      this.#ownFiles()
-        .chunk(run.chunk)
-        .read(bytes.subarray(run.at, run.at + run.bytes), run.offset)
-    await Promise.all(group.runs.map(read))
-    return bytes
   }
 
   #bringGroup(transfer: Transfer, group: ReadGroup, bytes: Uint8Array): void {

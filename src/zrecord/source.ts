@@ -15,10 +15,18 @@ export interface RaggedLayout {
 /** Memory that holds bytes. */
 export type Bytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer
 
-/** The bytes of `memory`, without a copy. */
-export function asBytes(memory: Bytes): Uint8Array {
+/** Whether `value` is memory that holds bytes. */
+export function isBytes(value: unknown): value is Bytes {
+  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer
+}
+
+/** The bytes of `memory`, without a copy. @throws LOADERX_INVALID_ARGUMENT when it is none; `what` is for the message */
+export function asBytes(memory: Bytes, what: string): Uint8Array {
+  if (memory instanceof Uint8Array) return memory
   if (ArrayBuffer.isView(memory)) return new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength)
-  return new Uint8Array(memory)
+  if (isBytes(memory)) return new Uint8Array(memory)
+  const message = `${what} is ${typeof memory}, not bytes; give a typed array, Buffer, DataView, ArrayBuffer or SharedArrayBuffer`
+  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message)
 }
 
 /** Checked records to append. */
@@ -32,12 +40,13 @@ export interface RecordSource {
 }
 
 function checkLength(bytes: number, i: number): void {
-  if (bytes >= 1 && bytes <= MAX_RECORD_BYTES) return
+  const whole = Number.isInteger(bytes)
+  if (whole && bytes >= 1 && bytes <= MAX_RECORD_BYTES) return
   if (bytes === 0) {
     const message = `record ${i} has no bytes; a store cannot hold empty records: leave it out, or store a marker`
     throw new LoaderxError('LOADERX_EMPTY_RECORD', message, { position: i, actual: 0 })
   }
-  if (bytes > MAX_RECORD_BYTES) {
+  if (whole && bytes > MAX_RECORD_BYTES) {
     const message = `record ${i} has ${bytes} bytes, more than the limit of ${MAX_RECORD_BYTES} (1 MiB); split it or store it encoded`
     throw new LoaderxError('LOADERX_RECORD_TOO_LARGE', message, {
       position: i,
@@ -45,13 +54,20 @@ function checkLength(bytes: number, i: number): void {
       actual: bytes,
     })
   }
-  const message = `the length of record ${i} is ${bytes}, not a whole number of bytes`
+  const message = `the length of record ${i} is ${String(bytes)}, not a whole number of bytes from 1`
   throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { position: i, actual: bytes })
+}
+
+/** Bytes of the caller's memory, which was checked before the append had to wait and may be gone since. */
+function part(memory: Uint8Array, from: number, bytes: number): Uint8Array {
+  if (from + bytes <= memory.length) return memory.subarray(from, from + bytes)
+  const message = 'the memory of the records was resized or transferred while they were appended; keep it until the end'
+  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: from + bytes, actual: memory.length })
 }
 
 /** Records of `recordBytes` bytes, one behind the other in `source`, which they fill. */
 export function equalRecords(source: Uint8Array, recordBytes: number): RecordSource {
-  if (source.length > 0 || recordBytes !== 0) checkLength(Number.isInteger(recordBytes) ? recordBytes : Number.NaN, 0)
+  if (source.length > 0 || recordBytes !== 0) checkLength(recordBytes, 0)
   const count = source.length === 0 ? 0 : source.length / recordBytes
   if (!Number.isInteger(count)) {
     const message = `the source has ${source.length} bytes, which is not a whole number of records of ${recordBytes} bytes`
@@ -60,14 +76,16 @@ export function equalRecords(source: Uint8Array, recordBytes: number): RecordSou
   return {
     count,
     length: () => recordBytes,
-    record: (i) => source.subarray(i * recordBytes, (i + 1) * recordBytes),
+    record: (i) => part(source, i * recordBytes, recordBytes),
     dense: source,
   }
 }
 
 /** Ragged records of `source`. */
 export function raggedRecords(source: Uint8Array, layout: RaggedLayout): RecordSource {
-  const { offsets, lengths } = layout
+  // Copies: the caller may change its lists while the append waits for its turn.
+  const lengths = new Uint32Array(layout.lengths.length)
+  const offsets = new Float64Array(layout.offsets.length)
   if (offsets.length !== lengths.length) {
     const message = `${offsets.length} offsets and ${lengths.length} lengths are given; give one of each for every record`
     throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: lengths.length, actual: offsets.length })
@@ -75,40 +93,45 @@ export function raggedRecords(source: Uint8Array, layout: RaggedLayout): RecordS
   let end = 0
   let dense = true
   for (let i = 0; i < lengths.length; i++) {
-    const length = lengths[i]!
-    const offset = offsets[i]!
-    checkLength(Number.isInteger(length) ? length : Number.NaN, i)
-    if (!Number.isSafeInteger(offset) || offset < 0 || offset + length > source.length) {
-      const message = `record ${i} (${length} bytes from ${offset}) does not lie inside the source of ${source.length} bytes`
-      throw new LoaderxError('LOADERX_BUFFER_TOO_SMALL', message, {
-        position: i,
-        expected: offset + length,
-        actual: source.length,
-      })
+    const length = layout.lengths[i]!
+    const offset = layout.offsets[i]!
+    checkLength(length, i)
+    if (!Number.isSafeInteger(offset) || offset < 0) {
+      const message = `the offset of record ${i} is ${String(offset)}, not a whole number of bytes from 0`
+      throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { position: i, actual: offset })
     }
+    if (offset + length > source.length) {
+      const message = `record ${i} (${length} bytes from ${offset}) does not lie inside the source of ${source.length} bytes`
+      const details = { position: i, expected: offset + length, actual: source.length }
+      throw new LoaderxError('LOADERX_BUFFER_TOO_SMALL', message, details)
+    }
+    lengths[i] = length
+    offsets[i] = offset
     dense &&= offset === end
     end = offset + length
   }
   return {
     count: lengths.length,
     length: (i) => lengths[i]!,
-    record: (i) => source.subarray(offsets[i]!, offsets[i]! + lengths[i]!),
+    record: (i) => part(source, offsets[i]!, lengths[i]!),
     dense: dense ? source : undefined,
   }
 }
 
 /** A list of records. */
 export function listedRecords(list: readonly Bytes[]): RecordSource {
-  const records = list.map((item, i) => {
-    if (!ArrayBuffer.isView(item) && !(item instanceof ArrayBuffer) && !(item instanceof SharedArrayBuffer)) {
-      const message = `record ${i} is not bytes (a typed array, Buffer or ArrayBuffer) but ${typeof item}`
-      throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { position: i })
-    }
-    const bytes = asBytes(item)
+  const records = Array.from(list, (item, i) => {
+    const bytes = asBytes(item, `record ${i}`)
     checkLength(bytes.length, i)
     return bytes
   })
-  return { count: records.length, length: (i) => records[i]!.length, record: (i) => records[i]!, dense: undefined }
+  const lengths = Uint32Array.from(records, (bytes) => bytes.length)
+  return {
+    count: records.length,
+    length: (i) => lengths[i]!,
+    record: (i) => part(records[i]!, 0, lengths[i]!),
+    dense: undefined,
+  }
 }
 
 /** Records `first` … of a source. */
@@ -145,8 +168,8 @@ export function sliceBlock(source: RecordSource, slice: SourceSlice, fresh: bool
   if (source.dense !== undefined) {
     const start = source.record(slice.first)
     const from = start.byteOffset - source.dense.byteOffset
-    const part = source.dense.subarray(from, from + slice.bytes)
-    return { source: fresh ? Uint8Array.from(part) : part, lengths }
+    const bytes = part(source.dense, from, slice.bytes)
+    return { source: fresh ? Uint8Array.from(bytes) : bytes, lengths }
   }
   const bytes = new Uint8Array(slice.bytes)
   let at = 0

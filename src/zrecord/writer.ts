@@ -33,6 +33,12 @@ export async function growSparse(file: StoreFile, bytes: number): Promise<void> 
   }
 }
 
+/** What an append did. */
+export interface Appended {
+  readonly before: Header
+  readonly after: Header
+}
+
 /** The writing side of one open store. Calls must not overlap. */
 export class RecordWriter {
   readonly #directory: StoreDirectory
@@ -46,10 +52,10 @@ export class RecordWriter {
   }
 
   /**
-   * Appends all records or none. Returns the frontier behind them.
-   * @throws LOADERX_STORE_FULL, LOADERX_CORRUPT_STORE, LOADERX_IO; the signal's reason
+   * Appends all records or none. Returns the header before and after.
+   * @throws LOADERX_STORE_FULL, LOADERX_CORRUPT_STORE, LOADERX_TRUNCATED, LOADERX_IO; the signal's reason
    */
-  async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Frontier> {
+  async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Appended> {
     signal?.throwIfAborted()
     const meta = this.#open(META_NAME)
     const { header } = await this.#checkedFrontier(meta)
@@ -73,23 +79,33 @@ export class RecordWriter {
       first += block.phys.length
       place = placement.next
     }
+    signal?.throwIfAborted()
     await growSparse(meta, META_BYTES)
     await meta.write(new Uint8Array(entries.buffer), entryPosition(header.length))
     const next: Header = { tailChunk: place.chunk, tailOffset: place.offset, length: header.length + source.count }
     await meta.write(encodeHeader(next), 0)
-    return readFrontier(this.#directory, meta)
+    return { before: header, after: next }
   }
 
   /** The frontier, when it is safe to append behind it and the store has room for the records. */
   async #checkedFrontier(meta: StoreFile): Promise<Frontier> {
     const frontier = readFrontier(this.#directory, meta)
     const { tailChunk, tailOffset, length } = frontier.header
-    if (this.#tableChecked && !frontier.frontierDamaged) return frontier
+    // Growing a file that was cut before its last record would turn lost bytes into zeros that read without an error.
+    const end = Math.min(tailOffset, frontier.limits[tailChunk]!)
+    if (this.#tableChecked && !frontier.frontierDamaged && end === tailOffset) return frontier
     const table = new Uint8Array(entryPosition(length))
     await meta.read(table, 0)
-    const past = firstPastFrontier(new DataView(table.buffer), length, tailChunk, tailOffset)
+    const past = firstPastFrontier(new DataView(table.buffer), length, tailChunk, end)
     if (past >= 0) {
       const { path } = this.#directory
+      if (end < tailOffset) {
+        throw new LoaderxError(
+          'LOADERX_TRUNCATED',
+          `${path} cannot be appended to: ${chunkName(tailChunk)} ends at byte ${end}, before record ${past} does: the file was cut; restore it from a copy`,
+          { path, index: past, chunk: tailChunk, offset: end },
+        )
+      }
       throw new LoaderxError(
         'LOADERX_CORRUPT_STORE',
         `${path} cannot be appended to: record ${past} lies past the end that its header gives (chunk ${tailChunk}, byte ${tailOffset}), so new records would overwrite it; restore the store from a copy`,

@@ -2,57 +2,29 @@
 
 import { realpathSync } from 'node:fs'
 import { resolve as absolute } from 'node:path'
-import { isLoaderxError, LoaderxError } from '../errors.ts'
-import { MAX_RECORD_BYTES } from '../format/limits.ts'
-import type { Arena } from '../storage/arena.ts'
-import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import { LoaderxError } from '../errors.ts'
+import { META_NAME } from '../format/limits.ts'
+import { ioError, NodeDirectory, type StoreDirectory } from '../storage/files.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
+import {
+  type AppendOptions,
+  appendArguments,
+  checkCodec,
+  checkLayout,
+  checkPath,
+  type ZrecordOptions,
+} from './arguments.ts'
 import { createStore } from './create.ts'
 import { checkIsStore, StoreFiles } from './files.ts'
-import { type Frontier, readFrontier } from './frontier.ts'
-import { Home } from './home.ts'
+import type { HeldStore } from './home.ts'
 import type { Indices } from './indices.ts'
+import { LiveStore } from './live.ts'
 import type { Layout } from './plan.ts'
-import type { GatherBounds, ReaderState } from './reader.ts'
-import {
-  asBytes,
-  type Bytes,
-  equalRecords,
-  listedRecords,
-  type RaggedLayout,
-  type RecordSource,
-  raggedRecords,
-} from './source.ts'
+import type { GatherBounds } from './reader.ts'
+import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
 import { takeTurn } from './turns.ts'
 import { MAX_WINDOW_BYTES, roundWindow } from './windows.ts'
 import { type Codec, RecordWriter } from './writer.ts'
-
-/** How a store is opened. */
-export interface ZrecordOptions {
-  /** Codec of appended records unless an append names another. Default `'flate'`. */
-  readonly codec?: Codec
-  /** Make an empty store when there is none at the path, with missing parent directories. Default false. */
-  readonly create?: boolean
-  /** Refuse appends. Default false. Opening never writes, so a store on a read-only disk opens either way. */
-  readonly readOnly?: boolean
-  /** Where the bytes live while the store is open. Default `'auto'`. */
-  readonly residency?: Residency
-}
-
-/** Options of one append. */
-export interface AppendOptions {
-  /** Codec of these records. Default: the store's. */
-  readonly codec?: Codec
-  /** Gives the append up, unless it has been committed; nothing of it is then visible. */
-  readonly signal?: AbortSignal
-}
-
-/** A store's bytes as the loader uses them: kept in place until released. */
-export interface HeldStore {
-  readonly state: ReaderState
-  readonly arena: Arena
-  release(): void
-}
 
 /** Internal: keeps a store's bytes in place for a loader. */
 export let holdStore: (store: Zrecord) => HeldStore
@@ -80,21 +52,17 @@ export async function openStore(
     const message = 'create and readOnly exclude each other; leave one out'
     throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { path: directory.path })
   }
-  if (create && directory.look('meta.zr') === undefined) await createStore(directory)
-  checkIsStore(directory)
+  const isMissing = create && directory.look(META_NAME) === undefined
+  const unmake = isMissing ? await createStore(directory) : undefined
   const files = new StoreFiles(directory)
   try {
+    checkIsStore(directory)
     return new Zrecord(files, { codec, readOnly, residency, windowBytes: roundWindow(windowBytes) })
   } catch (error) {
     files.close()
+    await unmake?.()
     throw error
   }
-}
-
-function checkCodec(codec: Codec): void {
-  if (codec === 'raw' || codec === 'flate') return
-  const message = `codec is ${JSON.stringify(codec)}; use 'raw' or 'flate'`
-  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: codec })
 }
 
 interface Opened {
@@ -117,18 +85,16 @@ export class Zrecord {
   readonly readOnly: boolean
   readonly #directory: StoreDirectory
   readonly #files: StoreFiles
-  readonly #opened: Opened
-  #home: Home
+  readonly #live: LiveStore
   #writer: RecordWriter | undefined
-  #closed = false
+  #closing: Promise<void> | undefined
   #busy = new Set<Promise<unknown>>()
 
   static {
     holdStore = (store) => {
       store.#checkOpen()
-      store.#refresh()
-      const home = store.#home
-      return { state: home.state, arena: home.arena, release: home.hold() }
+      store.#live.refresh()
+      return store.#live.home.hold()
     }
     gatherExactly = (store, indices, into, layout, bytes) => store.#gather(indices, into, layout, { exactly: bytes })
     gatherExactlySync = (store, indices, into, layout, bytes) =>
@@ -139,11 +105,10 @@ export class Zrecord {
   constructor(files: StoreFiles, opened: Opened) {
     this.#files = files
     this.#directory = files.directory
-    this.#opened = opened
     this.path = files.directory.path
     this.codec = opened.codec
     this.readOnly = opened.readOnly
-    this.#home = this.#newHome(readFrontier(this.#directory, files.meta))
+    this.#live = new LiveStore(files, opened.residency, opened.windowBytes)
   }
 
   /**
@@ -152,23 +117,20 @@ export class Zrecord {
    * LOADERX_CORRUPT_STORE, LOADERX_TRUNCATED, LOADERX_RESIDENCY_UNAVAILABLE, LOADERX_INVALID_ARGUMENT, LOADERX_IO
    */
   static async open(path: string, options: ZrecordOptions = {}): Promise<Zrecord> {
-    if (typeof path !== 'string' || path === '' || path.includes('\0')) {
-      const message = `the path of a store is ${JSON.stringify(path) ?? String(path)}; give the name of a directory`
-      throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: path })
-    }
+    checkPath(path)
     return openStore(new NodeDirectory(absolute(path)), options)
   }
 
   /** Records in the store now, those that other processes appended included. */
   get length(): number {
     this.#checkOpen()
-    this.#refresh()
-    return this.#home.frontier.header.length
+    this.#live.refresh()
+    return this.#live.length
   }
 
   /** Where the store's bytes live. */
   get residency(): 'memory' | 'mapped' | 'file' {
-    return this.#home.state.kind
+    return this.#live.home.kind
   }
 
   /** Appends equal records of `recordBytes` bytes each, one behind the other in `source`. See the last form. */
@@ -196,15 +158,17 @@ export class Zrecord {
     const codec = options.codec ?? this.codec
     checkCodec(codec)
     options.signal?.throwIfAborted()
-    const work = takeTurn(realpathSync(this.path), async () => {
-      if (source.count === 0) return this.#home.frontier.header.length
+    if (source.count === 0) return this.length
+    return this.#inTurn(async () => {
       this.#writer ??= new RecordWriter(this.#directory)
-      const frontier = await this.#writer.append(source, codec, options.signal)
-      const first = frontier.header.length - source.count
-      this.#follow(frontier, first === this.#home.frontier.header.length)
-      return first
+      const appended = await this.#writer.append(source, codec, options.signal)
+      try {
+        this.#live.followAppend(appended)
+      } catch {
+        // The records are in the store whatever happens now; the next read meets the same failure and reports it.
+      }
+      return appended.before.length
     })
-    return this.#track(work)
   }
 
   /**
@@ -217,12 +181,12 @@ export class Zrecord {
    * LOADERX_TRUNCATED, LOADERX_ALREADY_CLOSED, LOADERX_IO
    */
   gather(indices: Indices, into: Bytes, layout: Layout): Promise<void> {
-    return this.#gather(indices, asBytes(into), layout, {})
+    return this.#gather(indices, into, layout, {})
   }
 
   /** As {@link gather}, at once; with residency `'file'` it blocks while the disk reads. */
   gatherSync(indices: Indices, into: Bytes, layout: Layout): void {
-    this.#gatherSync(indices, asBytes(into), layout, {})
+    this.#gatherSync(indices, into, layout, {})
   }
 
   /** The bytes of one record, in memory of their own. @throws as {@link gather} */
@@ -235,22 +199,25 @@ export class Zrecord {
   /** Bytes of each record. @throws as {@link gather} */
   lengths(indices: Indices): Uint32Array {
     this.#checkOpen()
-    return this.#retrying(() => this.#home.reader.lengths(indices))
+    return this.#live.read(({ reader }) => reader.lengths(indices))
   }
 
   /** Flushes what this handle appended to the disk. */
   async sync(): Promise<void> {
     this.#checkOpen()
-    await takeTurn(realpathSync(this.path), async () => this.#writer?.sync())
+    await this.#inTurn(async () => this.#writer?.sync())
   }
 
-  /** Waits for running calls and closes. A second close does nothing. */
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+  /** Waits for running calls and closes. A second close waits for the first. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     await Promise.allSettled([...this.#busy])
     await this.#writer?.close()
-    this.#home.retire()
+    this.#live.retire()
     this.#files.close()
   }
 
@@ -259,37 +226,30 @@ export class Zrecord {
     await this.close()
   }
 
-  async #gather(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds): Promise<void> {
+  async #gather(indices: Indices, into: Bytes, layout: Layout, bounds: GatherBounds): Promise<void> {
     this.#checkOpen()
     checkLayout(layout)
-    if (this.#home.state.kind !== 'file') return this.#gatherSync(indices, into, layout, bounds)
-    const run = () => this.#home.reader.gatherAsync(indices, into, layout, bounds)
-    const work = run().catch((error) => {
-      if (this.#mayBeStale(error) && this.#refresh()) return run()
-      throw error
-    })
-    return this.#track(work)
+    const target = asBytes(into, 'the destination')
+    if (this.#live.home.kind !== 'file') return this.#gatherSync(indices, into, layout, bounds)
+    return this.#track(this.#live.readAsync(({ reader }) => reader.gatherAsync(indices, target, layout, bounds)))
   }
 
-  #gatherSync(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds): void {
+  #gatherSync(indices: Indices, into: Bytes, layout: Layout, bounds: GatherBounds): void {
     this.#checkOpen()
     checkLayout(layout)
-    this.#retrying(() => this.#home.reader.gather(indices, into, layout, bounds))
+    const target = asBytes(into, 'the destination')
+    this.#live.read(({ reader }) => reader.gather(indices, target, layout, bounds))
   }
 
-  /** Runs a read; when it fails on what may be out of date, follows the store and tries once more. */
-  #retrying<T>(read: () => T): T {
-    if (this.#home.state.kind === 'mapped') this.#refresh()
+  /** Runs `work` when all earlier writing to the store, through whichever handle of this process, has ended. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    let key: string
     try {
-      return read()
-    } catch (error) {
-      if (this.#mayBeStale(error) && this.#refresh()) return read()
-      throw error
+      key = realpathSync(this.path)
+    } catch (cause) {
+      throw ioError('write to', this.path, cause)
     }
-  }
-
-  #mayBeStale(error: unknown): boolean {
-    return isLoaderxError(error, 'LOADERX_INDEX_OUT_OF_RANGE') || isLoaderxError(error, 'LOADERX_CORRUPT_RECORD')
+    return this.#track(takeTurn(key, work))
   }
 
   #track<T>(work: Promise<T>): Promise<T> {
@@ -300,64 +260,7 @@ export class Zrecord {
   }
 
   #checkOpen(): void {
-    if (!this.#closed) return
+    if (this.#closing === undefined) return
     throw new LoaderxError('LOADERX_ALREADY_CLOSED', `${this.path} has been closed; open it again`, { path: this.path })
   }
-
-  /** Looks whether the header changed on disk and follows it. Returns whether it did. */
-  #refresh(): boolean {
-    if (!this.#home.moved()) return false
-    this.#follow(readFrontier(this.#directory, this.#files.meta), false)
-    return true
-  }
-
-  #follow(frontier: Frontier, appended: boolean): void {
-    if (this.#home.advance(frontier, appended)) return
-    const before = this.#home
-    this.#home = this.#newHome(frontier)
-    before.retire()
-  }
-
-  #newHome(frontier: Frontier): Home {
-    const { length } = frontier.header
-    const bytes = frontier.limits.reduce((sum, limit) => sum + limit, 0) + length * 16
-    const choice = chooseResidency(this.#opened.residency, bytes, this.path)
-    try {
-      return new Home(this.#files, frontier, choice, this.#opened.windowBytes)
-    } catch (error) {
-      if (this.#opened.residency !== 'auto' || !isLoaderxError(error, 'LOADERX_RESIDENCY_UNAVAILABLE')) throw error
-      return new Home(this.#files, frontier, { kind: 'file' }, this.#opened.windowBytes)
-    }
-  }
-}
-
-function checkLayout(layout: Layout): void {
-  if (typeof layout === 'number') {
-    if (Number.isSafeInteger(layout) && layout >= 1 && layout <= 2 ** 32 - 1) return
-    const message = `the stride is ${layout}; give the bytes from one record to the next, at least 1`
-    throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: layout })
-  }
-  if (layout !== null && typeof layout === 'object' && layout.offsets !== undefined) return
-  const message = `the layout of a gather is ${String(layout)}; give a stride in bytes, or { offsets }`
-  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: layout })
-}
-
-function appendArguments(
-  input: Bytes | readonly Bytes[],
-  layout: number | RaggedLayout | AppendOptions | undefined,
-  last: AppendOptions | undefined,
-): { source: RecordSource; options: AppendOptions } {
-  if (Array.isArray(input)) return { source: listedRecords(input), options: (layout as AppendOptions) ?? {} }
-  const options = last ?? {}
-  if (ArrayBuffer.isView(input) || input instanceof ArrayBuffer || input instanceof SharedArrayBuffer) {
-    const bytes = asBytes(input)
-    if (typeof layout === 'number') return { source: equalRecords(bytes, layout), options }
-    if (layout !== undefined && 'offsets' in layout && 'lengths' in layout) {
-      return { source: raggedRecords(bytes, layout), options }
-    }
-    const message = `an append of one buffer needs the bytes of each record (1 … ${MAX_RECORD_BYTES}), or { offsets, lengths }`
-    throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { actual: layout })
-  }
-  const message = `records to append are ${typeof input}; give a list of byte arrays, or a buffer and the bytes of each record`
-  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message)
 }

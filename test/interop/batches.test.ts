@@ -17,8 +17,8 @@ needs('python').describe('the same seed gives the same batches as the original',
     const dir = tempDir()
     images = join(dir, 'images')
     labels = join(dir, 'labels')
-    await (await Dataset.write(images, await openNpy(`${source}digits.npy`))).close()
-    await (await Dataset.write(labels, await openNpy(`${source}digits-labels.npy`))).close()
+    await Dataset.write(images, await openNpy(`${source}digits.npy`))
+    await Dataset.write(labels, await openNpy(`${source}digits-labels.npy`))
   })
 
   const cases = [

@@ -23,8 +23,8 @@ needs('fashionMnist').describe('Fashion-MNIST', () => {
     labels = gunzipSync(readFileSync(join(parts.fashionMnist!, 'train-labels-idx1-ubyte.gz'))).subarray(8)
     writeNpy(join(dir, 'images.npy'), '|u1', [COUNT, 28, 28], images)
     writeNpy(join(dir, 'labels.npy'), '<i8', [COUNT], BigInt64Array.from(labels, BigInt))
-    await (await Dataset.write(join(dir, 'images'), await openNpy(join(dir, 'images.npy')))).close()
-    await (await Dataset.write(join(dir, 'labels'), await openNpy(join(dir, 'labels.npy')))).close()
+    await Dataset.write(join(dir, 'images'), await openNpy(join(dir, 'images.npy')))
+    await Dataset.write(join(dir, 'labels'), await openNpy(join(dir, 'labels.npy')))
   })
 
   it('is read back by us, sample by sample', async () => {

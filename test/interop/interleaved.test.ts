@@ -70,8 +70,9 @@ needs('python').describe('we and the original write to one store in turns', () =
       writeNpy(join(dir, name), '|u1', [to - from, 28, 28], bytes.subarray(from * 784, to * 784))
     const parts = [part('a.npy', 0, 30), part('b.npy', 30, 50), part('c.npy', 50, 90)] as const
     const whole = part('whole.npy', 0, 90)
-    const weWrite = async (store: string, npy: string): Promise<void> =>
-      (await Dataset.write(store, await openNpy(npy))).close()
+    const weWrite = async (store: string, npy: string): Promise<void> => {
+      await Dataset.write(store, await openNpy(npy))
+    }
 
     const its = join(dir, 'its')
     await writeStore(its, [parts[0]])

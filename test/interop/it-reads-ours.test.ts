@@ -14,7 +14,7 @@ needs('python').describe('the original reads what we wrote', () => {
     it(`images of uint8, ${codec}`, async () => {
       const dir = tempDir()
       const npy = writeNpy(join(dir, 'images.npy'), '|u1', [500, 28, 28], runs(500 * 784, 1))
-      await (await Dataset.write(join(dir, 'store'), await openNpy(npy), { codec, chunkBytes: 100_000 })).close()
+      await Dataset.write(join(dir, 'store'), await openNpy(npy), { codec, chunkBytes: 100_000 })
       await checkInterop(join(dir, 'store'), npy, '--codec', codec)
     })
 
@@ -63,7 +63,7 @@ needs('python').describe('the original reads what we wrote', () => {
     const dir = tempDir()
     const values = BigInt64Array.from({ length: 3000 }, (_, i) => (BigInt(i) - 1500n) * 6_148_914_691_236_517n)
     const npy = writeNpy(join(dir, 'labels.npy'), '<i8', [3000], values)
-    await (await Dataset.write(join(dir, 'store'), await openNpy(npy))).close()
+    await Dataset.write(join(dir, 'store'), await openNpy(npy))
     await checkInterop(join(dir, 'store'), npy)
   })
 
@@ -74,14 +74,14 @@ needs('python').describe('the original reads what we wrote', () => {
       (_, i) => [Math.fround(i / 7), -0, Number.NaN, 1e-40][i % 4]!,
     )
     const npy = writeNpy(join(dir, 'matrices.npy'), '<f4', [200, 3, 4], values)
-    await (await Dataset.write(join(dir, 'store'), await openNpy(npy))).close()
+    await Dataset.write(join(dir, 'store'), await openNpy(npy))
     await checkInterop(join(dir, 'store'), npy)
   })
 
   it('an empty dataset', async () => {
     const dir = tempDir()
     const npy = writeNpy(join(dir, 'none.npy'), '<u2', [0, 5], new Uint16Array(0))
-    await (await Dataset.write(join(dir, 'store'), await openNpy(npy))).close()
+    await Dataset.write(join(dir, 'store'), await openNpy(npy))
     await checkInterop(join(dir, 'store'), npy)
   })
 })

@@ -10,6 +10,8 @@ export interface Parts {
   python?: string
   /** The directory with the four idx.gz files of Fashion-MNIST. */
   fashionMnist?: string
+  /** Program that mounts file systems, where that is permitted. */
+  mount?: string
 }
 
 const file = fileURLToPath(new URL('../../.test-parts/parts.json', import.meta.url))

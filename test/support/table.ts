@@ -1,0 +1,71 @@
+// Test support: reads and edits the header, record table and stored bytes of a store behind the package's back.
+import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeEntry, type Entry, encodeEntry, entryPosition } from '#dist/format/entry.js'
+import { decodeHeader, encodeHeader, type Header } from '#dist/format/header.js'
+
+/** `length` bytes of the file from `position`; fewer where the file ends. */
+export function readAt(path: string, position: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  const fd = openSync(path, 'r')
+  try {
+    let done = 0
+    for (let count = 1; count > 0 && done < length; done += count) {
+      count = readSync(fd, bytes, done, length - done, position + done)
+    }
+    return bytes.subarray(0, done)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Writes `bytes` over the file at `position`. */
+export function writeAt(path: string, position: number, bytes: Uint8Array): void {
+  const fd = openSync(path, 'r+')
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      done += writeSync(fd, bytes, done, bytes.length - done, position + done)
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The header of the store. */
+export function readHeader(store: string): Header {
+  const path = join(store, 'meta.zr')
+  return decodeHeader(readAt(path, 0, 16), path)
+}
+
+/** Changes fields of the header. */
+export function editHeader(store: string, changes: Partial<Header>): void {
+  writeAt(join(store, 'meta.zr'), 0, encodeHeader({ ...readHeader(store), ...changes }))
+}
+
+/** Entry `index` of the record table. */
+export function readEntry(store: string, index: number): Entry {
+  return decodeEntry(new DataView(readAt(join(store, 'meta.zr'), entryPosition(index), 16).buffer), 0)
+}
+
+/** Writes entries from `index` on. */
+export function writeEntries(store: string, index: number, entries: readonly Entry[]): void {
+  const view = new DataView(new ArrayBuffer(16 * entries.length))
+  for (const [i, entry] of entries.entries()) encodeEntry(view, 16 * i, entry)
+  writeAt(join(store, 'meta.zr'), entryPosition(index), new Uint8Array(view.buffer))
+}
+
+/** The stored bytes of record `index`. */
+export function readStored(store: string, index: number): Uint8Array {
+  const { chunk, offset, phys } = readEntry(store, index)
+  return readAt(join(store, `${chunk}.zr`), offset, phys)
+}
+
+/** Whether two files have the same bytes from `from` to `to`. */
+export function sameBytes(a: string, b: string, from: number, to: number): boolean {
+  return Buffer.compare(readAt(a, from, to - from), readAt(b, from, to - from)) === 0
+}
+
+/** The file's bytes, which must be few. */
+export function wholeFile(path: string): Buffer {
+  return readFileSync(path)
+}
