@@ -59,6 +59,8 @@ export class Crew {
       workerData: { ...data, port: port2 } satisfies CrewData,
       transferList: [port2],
       name: `loaderx ${data.worker}`,
+      // The process's own flags are not for a worker: with --input-type (node -e) it would not start.
+      execArgv: [],
     })
     thread.unref()
     port1.unref()
