@@ -1,0 +1,184 @@
+// storage/: the notes that holders of locks leave in a directory of the machine, so that a refused call can name them,
+// and so that there are locks where there is no flock. Nothing is ever written into the store.
+
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { threadId } from 'node:worker_threads'
+import type { LockHolder } from '../errors.ts'
+import { ioError } from './files.ts'
+import { formatNoteName, judge, type LockMode, type LockRole, type NoteName, parseNoteName } from './lock-rules.ts'
+import { ownMark, startOf } from './process-mark.ts'
+
+/** A note of a process that lives, or may live. */
+export interface Note extends NoteName {
+  readonly path: string
+  /** Whether the process was seen to live. */
+  readonly verified: boolean
+}
+
+/** A note as its owner has it. */
+export interface OwnNote {
+  readonly nonce: string
+  /** Says that the lock is held, and no longer only tried for. */
+  confirm(): void
+  /** Removes the note. A second call does nothing. */
+  withdraw(): void
+}
+
+// `held` stands first and is one digit, so that one byte written in place changes it.
+const HELD_AT = '{"held":'.length
+
+let count = 0
+const left = new Set<() => void>()
+let hooked = false
+
+/** The notes about one store. */
+export class LockNotes {
+  /** The store's identity on this machine; two paths to one store have the same. */
+  readonly key: string
+  readonly #directory: string
+
+  /** @throws LOADERX_NOT_FOUND, LOADERX_NOT_A_DIRECTORY, LOADERX_IO when there is nothing at `store` */
+  constructor(store: string) {
+    try {
+      const { dev, ino } = statSync(store, { bigint: true })
+      this.key = `${dev.toString(16)}-${ino.toString(16)}`
+    } catch (cause) {
+      throw ioError('lock', store, cause)
+    }
+    this.#directory = join(rootDirectory(), this.key)
+  }
+
+  /** The notes of processes that live or may live. Those of the dead are removed. Throws when it cannot look. */
+  list(): Note[] {
+    let names: string[]
+    try {
+      names = readdirSync(this.#directory)
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return []
+      throw error
+    }
+    const notes: Note[] = []
+    for (const name of names) {
+      const note = parseNoteName(name)
+      if (note === undefined) continue
+      const path = join(this.#directory, name)
+      const state = judge(note, ownMark(), startOf)
+      if (state === 'dead') attempt(() => unlinkSync(path))
+      else notes.push({ ...note, path, verified: state === 'alive' })
+    }
+    return notes
+  }
+
+  /** Leaves a note. Throws when that is not possible. */
+  announce(mode: LockMode, role: LockRole, flock: boolean): OwnNote {
+    count += 1
+    const nonce = `${threadId}x${count.toString(36)}x${Math.random().toString(36).slice(2)}`
+    const path = join(this.#directory, formatNoteName({ ...ownMark(), mode, flock, nonce }))
+    let fd: number | undefined = this.#create(path)
+    const close = () => {
+      if (fd !== undefined) closeSync(fd)
+      fd = undefined
+    }
+    const facts = { held: 0, pid: process.pid, host: hostname(), mode, role, since: new Date().toISOString() }
+    // The name alone decides; on a full disk the note stays empty, and only messages say less.
+    attempt(() => fchmodSync(fd!, 0o644))
+    attempt(() => writeSync(fd!, JSON.stringify(facts), 0))
+    const withdraw = () => {
+      close()
+      if (!left.delete(withdraw)) return
+      attempt(() => unlinkSync(path))
+      attempt(() => rmdirSync(this.#directory))
+    }
+    leaveOnExit()
+    left.add(withdraw)
+    const confirm = () => {
+      attempt(() => writeSync(fd!, '1', HELD_AT))
+      close()
+    }
+    return { nonce, confirm, withdraw }
+  }
+
+  #create(path: string): number {
+    // A holder that leaves removes the directory when it is empty, perhaps between our making it and using it.
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return openSync(path, 'wx', 0o644)
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT') || tries === 50) throw error
+        makeShared(join(this.#directory, '..'))
+        makeShared(this.#directory)
+      }
+    }
+  }
+}
+
+/**
+ * What a note says, and whether its lock is held (and not only tried for); undefined when the note is gone.
+ */
+export function readNote(note: Note): { readonly holder: LockHolder; readonly held: boolean } | undefined {
+  const { pid, mode, verified, path } = note
+  let facts: Record<string, unknown> = {}
+  try {
+    facts = Object(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+  }
+  const text = (name: string) => (typeof facts[name] === 'string' ? facts[name] : undefined)
+  const holder = { pid, host: text('host') ?? note.host, mode, role: text('role'), since: text('since'), verified }
+  return { holder: { ...holder, note: path }, held: facts['held'] === 1 }
+}
+
+/** The directory of all notes of this machine. Not TMPDIR, which batch systems set anew for every job. */
+export function rootDirectory(): string {
+  const chosen = process.env['LOADERX_LOCK_DIR']
+  if (chosen !== undefined && chosen !== '') return chosen
+  const shared = '/tmp'
+  return join(process.platform !== 'win32' && existsSync(shared) ? shared : tmpdir(), 'loaderx-locks')
+}
+
+function leaveOnExit(): void {
+  if (hooked) return
+  hooked = true
+  process.once('exit', () => {
+    for (const withdraw of left) withdraw()
+  })
+}
+
+// Every user leaves notes there, and removes only their own. A link could lead anywhere, so none is followed.
+function makeShared(directory: string): void {
+  try {
+    mkdirSync(directory)
+    chmodSync(directory, 0o1777)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+    if (!lstatSync(directory).isDirectory()) throw error
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code
+}
+
+function attempt(action: () => void): void {
+  try {
+    action()
+  } catch {
+    // What fails here changes no lock.
+  }
+}
