@@ -11,6 +11,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   statSync,
   unlinkSync,
@@ -19,7 +20,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { threadId } from 'node:worker_threads'
-import type { LockHolder } from '../errors.ts'
+import { LoaderxError, type LockHolder } from '../errors.ts'
 import { ioError } from './files.ts'
 import { formatNoteName, judge, type LockMode, type LockRole, type NoteName, parseNoteName } from './lock-rules.ts'
 import { ownMark, startOf } from './process-mark.ts'
@@ -87,8 +88,7 @@ export class LockNotes {
 
   /** Leaves a note. Throws when that is not possible. */
   announce(mode: LockMode, role: LockRole, flock: boolean): OwnNote {
-    count += 1
-    const nonce = `${threadId}x${count.toString(36)}x${Math.random().toString(36).slice(2)}`
+    const nonce = newNonce()
     const path = join(this.#directory, formatNoteName({ ...ownMark(), mode, flock, nonce }))
     let fd: number | undefined = this.#create(path)
     const close = () => {
@@ -120,7 +120,7 @@ export class LockNotes {
       try {
         return openSync(path, 'wx', 0o644)
       } catch (error) {
-        if (!hasCode(error, 'ENOENT') || tries === 50) throw error
+        if (!hasCode(error, 'ENOENT') || tries === 200) throw error
         makeShared(join(this.#directory, '..'))
         makeShared(this.#directory)
       }
@@ -160,15 +160,29 @@ function leaveOnExit(): void {
   })
 }
 
-// Every user leaves notes there, and removes only their own. A link could lead anywhere, so none is followed.
+// Every user leaves notes there, and removes only their own: so it must not appear before its mode is set. A link could
+// lead anywhere, so none is followed.
 function makeShared(directory: string): void {
-  try {
-    mkdirSync(directory)
-    chmodSync(directory, 0o1777)
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
-    if (!lstatSync(directory).isDirectory()) throw error
+  const found = lstatSync(directory, { throwIfNoEntry: false })
+  if (found?.isDirectory()) return
+  if (found !== undefined) {
+    const message = `${directory} is not a directory; remove it`
+    throw new LoaderxError('LOADERX_NOT_A_DIRECTORY', message, { path: directory })
   }
+  const fresh = `${directory}~${newNonce()}`
+  mkdirSync(fresh)
+  try {
+    chmodSync(fresh, 0o1777)
+    renameSync(fresh, directory)
+  } catch {
+    // Another was faster.
+    attempt(() => rmdirSync(fresh))
+  }
+}
+
+function newNonce(): string {
+  count += 1
+  return [process.pid, threadId, count, Math.random().toString(36).slice(2)].join('x')
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -218,14 +218,14 @@ describe('notes that somebody left', () => {
   })
 })
 
-describe('without a place for notes', () => {
+describe('the place for notes', () => {
   function placeWithout(): Place {
     const place = newPlace()
     writeFileSync(place.notes, 'a file, not a directory')
     return place
   }
 
-  it('flock alone locks', async () => {
+  it('may be missing: flock alone locks', async () => {
     const place = placeWithout()
     const locker = await startLocker(place, { koffi: true })
     await locker.acquire({ path: place.store, mode: 'append' })
@@ -237,7 +237,7 @@ describe('without a place for notes', () => {
     acquireLockSync(place.store, 'shared', 'reader').release()
   })
 
-  it('and without flock, reading goes on and changes are refused', async () => {
+  it('may be missing: without flock, reading goes on and changes are refused', async () => {
     const place = placeWithout()
     const locker = await startLocker(place, { koffi: false })
     await locker.acquireSync({ path: place.store, mode: 'shared' })
@@ -248,7 +248,19 @@ describe('without a place for notes', () => {
     }
   })
 
-  it('no link is followed', async () => {
+  it('is open to all users whatever the umask', async () => {
+    const place = newPlace()
+    const locker = await startLocker(place, { koffi: false })
+    await locker.call('umask', { mask: 0o077 })
+    await locker.acquire({ path: place.store, mode: 'append' })
+    const [note] = noteFiles(place)
+    const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8)
+    expect([place.notes, dirname(join(place.notes, note!)), join(place.notes, note!)].map(modeOf)).toEqual(
+      process.platform === 'win32' ? ['666', '666', '666'] : ['1777', '1777', '644'],
+    )
+  })
+
+  it('is no link', async () => {
     const place = newPlace()
     const elsewhere = join(dirname(place.notes), 'elsewhere')
     symlinkSync(elsewhere, place.notes)

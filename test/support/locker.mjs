@@ -24,6 +24,7 @@ const commands = {
     process.setgid(65534)
     process.setuid(65534)
   },
+  umask: ({ mask }) => void process.umask(mask),
   end: () => process.exit(),
   hammer,
 }
