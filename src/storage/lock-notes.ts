@@ -51,22 +51,26 @@ let hooked = false
 /** The notes about one store. */
 export class LockNotes {
   /** The store's identity on this machine; two paths to one store have the same. */
-  readonly key: string
+  readonly store: string
   readonly #directory: string
 
-  /** @throws LOADERX_NOT_FOUND, LOADERX_NOT_A_DIRECTORY, LOADERX_IO when there is nothing at `store` */
-  constructor(store: string) {
+  /** @throws LOADERX_NOT_FOUND, LOADERX_NOT_A_DIRECTORY, LOADERX_IO when there is nothing at `path` */
+  constructor(path: string) {
     try {
-      const { dev, ino } = statSync(store, { bigint: true })
-      this.key = `${dev.toString(16)}-${ino.toString(16)}`
+      const { dev, ino } = statSync(path, { bigint: true })
+      this.store = `${dev.toString(16)}-${ino.toString(16)}`
+      // 256 directories hold the notes of all stores, so that few have to be read and none has to be made for long.
+      this.#directory = join(rootDirectory(), (ino % 256n).toString(16).padStart(2, '0'))
     } catch (cause) {
-      throw ioError('lock', store, cause)
+      throw ioError('lock', path, cause)
     }
-    this.#directory = join(rootDirectory(), this.key)
   }
 
-  /** The notes of processes that live or may live. Those of the dead are removed. Throws when it cannot look. */
-  list(): Note[] {
+  /**
+   * The notes, of processes that live or may live, whose mode satisfies `matters`; those of the dead are removed.
+   * Throws when it cannot look.
+   */
+  list(matters: (note: NoteName) => boolean): Note[] {
     let names: string[]
     try {
       names = readdirSync(this.#directory)
@@ -74,22 +78,26 @@ export class LockNotes {
       if (hasCode(error, 'ENOENT')) return []
       throw error
     }
-    const notes: Note[] = []
-    for (const name of names) {
-      const note = parseNoteName(name)
-      if (note === undefined) continue
-      const path = join(this.#directory, name)
-      const state = judge(note, ownMark(), startOf)
-      if (state === 'dead') attempt(() => unlinkSync(path))
-      else notes.push({ ...note, path, verified: state === 'alive' })
-    }
-    return notes
+    const all = names.flatMap((name) => (name.startsWith(`${this.store}.`) ? (parseNoteName(name) ?? []) : []))
+    const notes = all.filter(matters)
+    const found = notes.flatMap((note) => this.#look(note) ?? [])
+    // Of the others, which may be many, one at a time: so the dead disappear without much work for anybody.
+    const other = all[Math.floor(Math.random() * all.length)]
+    if (other !== undefined && !notes.includes(other)) this.#look(other)
+    return found
+  }
+
+  #look(note: NoteName): Note | undefined {
+    const path = join(this.#directory, formatNoteName(note))
+    const state = judge(note, ownMark(), startOf)
+    if (state === 'dead') attempt(() => unlinkSync(path))
+    return state === 'dead' ? undefined : { ...note, path, verified: state === 'alive' }
   }
 
   /** Leaves a note. Throws when that is not possible. */
   announce(mode: LockMode, role: LockRole, flock: boolean): OwnNote {
     const nonce = newNonce()
-    const path = join(this.#directory, formatNoteName({ ...ownMark(), mode, flock, nonce }))
+    const path = join(this.#directory, formatNoteName({ ...ownMark(), store: this.store, mode, flock, nonce }))
     let fd: number | undefined = this.#create(path)
     const close = () => {
       if (fd !== undefined) closeSync(fd)
@@ -103,7 +111,6 @@ export class LockNotes {
       close()
       if (!left.delete(withdraw)) return
       attempt(() => unlinkSync(path))
-      attempt(() => rmdirSync(this.#directory))
     }
     leaveOnExit()
     left.add(withdraw)
@@ -115,12 +122,12 @@ export class LockNotes {
   }
 
   #create(path: string): number {
-    // A holder that leaves removes the directory when it is empty, perhaps between our making it and using it.
     for (let tries = 1; ; tries += 1) {
       try {
         return openSync(path, 'wx', 0o644)
       } catch (error) {
-        if (!hasCode(error, 'ENOENT') || tries === 200) throw error
+        // The second time something removes what has just been made.
+        if (!hasCode(error, 'ENOENT') || tries === 3) throw error
         makeShared(join(this.#directory, '..'))
         makeShared(this.#directory)
       }

@@ -34,26 +34,30 @@ export function hostMark(hostname: string): string {
 
 /** What a note's name says. All that decides is in the name, because a file appears with its name at once. */
 export interface NoteName extends ProcessMark {
+  /** The store that is locked: device and inode of its directory. */
+  readonly store: string
   readonly mode: LockMode
   /** Whether the lock is also held with flock, so that those who can ask flock need not believe the note. */
   readonly flock: boolean
   readonly nonce: string
 }
 
-const NAME = /^(shared|append|exclusive)\.(flock|note)\.(\d+)\.(\d+)\.(\d+)\.(\w+)\.([\w-]*)\.(\w+)\.json$/
+const NAME =
+  /^([\da-f]+-[\da-f]+)\.(shared|append|exclusive)\.(flock|note)\.(\d+)\.(\d+)\.(\d+)\.(\w+)\.([\w-]*)\.(\w+)\.json$/
 
 /** The file name of a note. */
 export function formatNoteName(note: NoteName): string {
-  const { mode, flock, pid, start, space, boot, host, nonce } = note
-  return [mode, flock ? 'flock' : 'note', pid, start, space, boot, host, nonce, 'json'].join('.')
+  const { store, mode, flock, pid, start, space, boot, host, nonce } = note
+  return [store, mode, flock ? 'flock' : 'note', pid, start, space, boot, host, nonce, 'json'].join('.')
 }
 
 /** What a note's file name says, or undefined when it is no note. */
 export function parseNoteName(name: string): NoteName | undefined {
   const match = NAME.exec(name)
   if (match === null) return undefined
-  const [, mode, means, pid, start, space, boot, host, nonce] = match as unknown as string[]
+  const [, store, mode, means, pid, start, space, boot, host, nonce] = match as unknown as string[]
   return {
+    store: store!,
     mode: mode as LockMode,
     flock: means === 'flock',
     pid: Number(pid),

@@ -30,7 +30,7 @@ const FIRST_PAUSE = 5
 const LONGEST_PAUSE = 100
 
 interface Parts {
-  readonly key: string
+  readonly store: string
   readonly flocks: Flocks | undefined
   readonly note: OwnNote | undefined
 }
@@ -130,9 +130,9 @@ function refused(path: string, mode: LockMode, role: LockRole, { holders }: Refu
 function attempt(path: string, mode: LockMode, role: LockRole, excluding: readonly Lock[]): Lock | Refusal {
   const notes = new LockNotes(path)
   const own = mode === 'exclusive' ? excluding.flatMap((lock) => partsOf(lock) ?? []) : []
-  const here = own.filter((parts) => parts.key === notes.key)
+  const here = own.filter((parts) => parts.store === notes.store)
   const nonces = new Set(here.map((parts) => parts.note?.nonce))
-  const inTheWay = () => notes.list().filter((note) => conflict(mode, note.mode) && !nonces.has(note.nonce))
+  const inTheWay = () => notes.list((note) => conflict(mode, note.mode) && !nonces.has(note.nonce))
 
   // To look first keeps an attempt that will be refused from getting in the way of others.
   const canFlock = hasFlock()
@@ -155,7 +155,7 @@ function attempt(path: string, mode: LockMode, role: LockRole, excluding: readon
     if (after.value === undefined && flocks === undefined && mode !== 'shared') throw cannotLock(path, after.error)
     if (after.value !== undefined && after.value.length > 0) return refusal(after.value)
     note?.confirm()
-    lock = new Lock(path, mode, role, { key: notes.key, flocks, note })
+    lock = new Lock(path, mode, role, { store: notes.store, flocks, note })
     return lock
   } finally {
     if (lock === undefined) {

@@ -21,6 +21,7 @@ export function ownMark(): ProcessMark {
 
 /** When the process `pid` started ('0' where it cannot be told), or undefined when there is none, or only its remains. */
 export function startOf(pid: number): string | undefined {
+  if (pid === mark?.pid) return mark.start
   try {
     process.kill(pid, 0)
   } catch (error) {

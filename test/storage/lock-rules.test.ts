@@ -26,6 +26,7 @@ it('lets readers in beside readers and one appender, and nobody beside an exclus
 describe('names of notes', () => {
   const digits = fc.nat().map(String)
   const note = fc.record<NoteName>({
+    store: fc.stringMatching(/^[0-9a-f]{1,16}-[0-9a-f]{1,16}$/),
     mode: fc.constantFrom(...modes),
     flock: fc.boolean(),
     pid: fc.nat(),
@@ -47,7 +48,7 @@ describe('names of notes', () => {
   })
 
   it('are told from other files', () => {
-    for (const name of ['', 'x.json', 'shared.flock.1.2.3.4.json', 'other.flock.1.2.3.4.h.n.json']) {
+    for (const name of ['', 'x.json', 'shared.flock.1.2.3.4.json', '1-2.other.flock.1.2.3.4.h.n.json']) {
       expect(parseNoteName(name)).toBeUndefined()
     }
   })
