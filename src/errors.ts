@@ -36,6 +36,7 @@ export type LoaderxErrorCode =
 
 /** Who holds a lock on a store. */
 export interface LockHolder {
+  /** Id of its process. */
   readonly pid: number
   /** Name of the machine or container. */
   readonly host: string

@@ -152,7 +152,7 @@ export function readNote(note: Note): { readonly holder: LockHolder; readonly he
 }
 
 /** The directory of all notes of this machine. Not TMPDIR, which batch systems set anew for every job. */
-export function rootDirectory(): string {
+function rootDirectory(): string {
   const chosen = process.env['LOADERX_LOCK_DIR']
   if (chosen !== undefined && chosen !== '') return chosen
   const shared = '/tmp'

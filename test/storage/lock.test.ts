@@ -97,6 +97,18 @@ describe.each(settings)('$where with $name', ({ where, first, second }) => {
     await b.acquire({ name: 'reader', path, mode: 'shared' })
     await b.release('reader')
 
+    // Also when the shared lock is all that it has: after a refusal, and after a success.
+    await a.release('append')
+    const fromShared = { ...alone, excluding: ['shared'] }
+    await b.acquire({ name: 'reader', path, mode: 'shared' })
+    expect((await a.refusal(fromShared)).details.holders).toMatchObject([{ mode: 'shared' }])
+    await b.release('reader')
+    expect((await b.refusal({ path, mode: 'exclusive' })).details.holders).toMatchObject([{ mode: 'shared' }])
+    await a.acquire(fromShared)
+    await a.release('alone')
+    expect((await b.refusal({ path, mode: 'exclusive' })).details.holders).toMatchObject([{ mode: 'shared' }])
+    await a.acquire({ name: 'append', path, mode: 'append' })
+
     // What is released under the exclusive lock is not taken again.
     await a.acquire(alone)
     await a.release('append')

@@ -14,7 +14,7 @@ import { tempDir } from './stores.ts'
 const script = fileURLToPath(new URL('locker.mjs', import.meta.url))
 
 /** One lock as a locker is told to take it. */
-export interface Wish {
+interface Wish {
   readonly name?: string
   readonly path: string
   readonly mode: LockMode
@@ -25,7 +25,7 @@ export interface Wish {
 }
 
 /** An error as it came back from a locker. */
-export interface Refusal {
+interface Refusal {
   readonly code: string
   readonly message: string
   readonly details: { readonly holders?: LockHolder[] }
