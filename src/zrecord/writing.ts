@@ -3,7 +3,8 @@
 
 import { realpathSync } from 'node:fs'
 import { LoaderxError } from '../errors.ts'
-import { ioError, type StoreDirectory } from '../storage/files.ts'
+import type { StoreDirectory } from '../storage/files.ts'
+import { ioError } from '../storage/io-error.ts'
 import type { DeletePlan } from './delete.ts'
 import type { Durability } from './journal.ts'
 import type { LiveStore } from './live.ts'
