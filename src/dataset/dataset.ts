@@ -2,6 +2,9 @@
 
 import { LoaderxError } from '../errors.ts'
 import type { Residency } from '../storage/residency.ts'
+import type { Indices } from '../zrecord/indices.ts'
+import type { StoreStats } from '../zrecord/stats.ts'
+import type { CompactOptions, DeleteResult, Zrecord } from '../zrecord/zrecord.ts'
 import { bytesOf } from './bytes.ts'
 import type { DType, DTypeInfo, TypedArrayOf } from './dtype.ts'
 import { indexFromEnd, type SampleIndices, sliceIndices, toIndices } from './indexing.ts'
@@ -158,6 +161,24 @@ export class Dataset<D extends DType = DType> {
     return array
   }
 
+  /**
+   * Removes samples, all or none; see Zrecord.delete. A dataset of several stores is not changed as a whole.
+   * @throws as Zrecord.delete; LOADERX_INVALID_ARGUMENT for several stores
+   */
+  delete(indices: Indices): Promise<DeleteResult> {
+    return this.#onlyStore('delete').delete(indices)
+  }
+
+  /** Moves the samples together and gives back the space; see Zrecord.compact. @throws as {@link delete} */
+  compact(options: CompactOptions = {}): Promise<void> {
+    return this.#onlyStore('compact').compact(options)
+  }
+
+  /** What the store holds and what it takes on the disk; see Zrecord.stats. @throws as {@link delete} */
+  stats(): StoreStats {
+    return this.#onlyStore('stats').stats()
+  }
+
   /** Waits for running calls and closes. A second close does nothing. */
   async close(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.store.close()))
@@ -166,6 +187,12 @@ export class Dataset<D extends DType = DType> {
   /** {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  #onlyStore(action: string): Zrecord {
+    if (this.#parts.length === 1) return this.#parts[0]!.store
+    const message = `${action} works on one store, but this dataset joins ${this.#parts.length}; call it on each of them`
+    throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { path: this.path })
   }
 
   #prepare(samples: SampleIndices, options: GatherOptions<D>): { batch: PartBatch[]; array: NDArray<D> } {

@@ -32,6 +32,11 @@ export interface ZrecordOptions {
   readonly verify?: VerifyMode
   /** What an append, a delete or a compact survives once it has returned. Default `'process'`: a killed process. */
   readonly durability?: Durability
+  /**
+   * Milliseconds to wait while others hold the store in a way that excludes what is asked: for an append by default
+   * 10,000, for a delete or a compact by default 0.
+   */
+  readonly lockTimeout?: number
 }
 
 /** Options of one append. */

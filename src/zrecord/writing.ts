@@ -5,6 +5,7 @@ import { realpathSync } from 'node:fs'
 import { LoaderxError } from '../errors.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { ioError } from '../storage/io-error.ts'
+import { acquireLock, type Lock, type LockRole } from '../storage/lock.ts'
 import type { DeletePlan } from './delete.ts'
 import type { Durability } from './journal.ts'
 import type { LiveStore } from './live.ts'
@@ -14,44 +15,69 @@ import { takeTurn } from './turns.ts'
 import { WriteFiles } from './write-files.ts'
 import { type Codec, RecordWriter } from './writer.ts'
 
+/** How a store is written. */
+export interface WritingOptions {
+  readonly durability: Durability
+  /** The handle's own lock, which excludes nobody from itself; without it nothing is locked. */
+  readonly lock: Lock | undefined
+  readonly lockTimeout: number | undefined
+  /** Waits for reads that are under way. */
+  readonly quiet: () => Promise<unknown>
+}
+
+/** How long an append waits for others to end theirs, unless told otherwise. Milliseconds. */
+const APPEND_WAITS = 10_000
+
 /** Writes to one store. */
 export class StoreWriting {
   readonly #directory: StoreDirectory
   readonly #live: LiveStore
-  readonly #durability: Durability
-  /** Waits for reads that are under way. */
-  readonly #quiet: () => Promise<unknown>
+  readonly #options: WritingOptions
   #files: WriteFiles | undefined
   #writer: RecordWriter | undefined
   #maintenance: string | undefined
 
-  constructor(directory: StoreDirectory, live: LiveStore, durability: Durability, quiet: () => Promise<unknown>) {
+  constructor(directory: StoreDirectory, live: LiveStore, options: WritingOptions) {
     this.#directory = directory
     this.#live = live
-    this.#durability = durability
-    this.#quiet = quiet
+    this.#options = options
+  }
+
+  get path(): string {
+    return this.#directory.path
+  }
+
+  get durability(): Durability {
+    return this.#options.durability
   }
 
   /** Appends all records or none. Returns the index of the first. */
   append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<number> {
     return this.#inTurn(async () => {
-      this.#writer ??= new RecordWriter(this.#open(), this.#durability)
-      const appended = await this.#writer.append(source, codec, signal)
+      const { lock, lockTimeout = APPEND_WAITS, durability } = this.#options
+      const mine =
+        lock && (await acquireLock(this.path, 'append', 'append', { timeout: lockTimeout, ...(signal && { signal }) }))
       try {
-        this.#live.followAppend(appended)
-      } catch {
-        // The records are in the store whatever happens now; the next read meets the same failure and reports it.
+        this.#writer ??= new RecordWriter(this.#open(), durability)
+        const appended = await this.#writer.append(source, codec, signal)
+        try {
+          this.#live.followAppend(appended)
+        } catch {
+          // The records are in the store whatever happens now; the next read meets the same failure and reports it.
+        }
+        return appended.before.length
+      } finally {
+        mine?.release()
       }
-      return appended.before.length
     })
   }
 
   delete(targets: ArrayLike<number>): Promise<DeletePlan> {
-    return this.#maintain('delete', () => deleteRecords(this.#open(), targets, this.#durability))
+    return this.alone('delete', (files) => deleteRecords(files, targets, this.durability))
   }
 
   compact(options: Omit<MaintainOptions, 'durability'>): Promise<void> {
-    return this.#maintain('compact', () => compactRecords(this.#open(), { ...options, durability: this.#durability }))
+    return this.alone('compact', (files) => compactRecords(files, { ...options, durability: this.durability }))
   }
 
   /** Flushes what was written. */
@@ -80,16 +106,27 @@ export class StoreWriting {
     return this.#files
   }
 
-  #maintain<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs work that needs the store for itself: no reads of this handle under way, no other handle open.
+   * @throws LOADERX_LOCKED naming who has it
+   */
+  alone<T>(role: LockRole, work: (files: WriteFiles) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      this.#maintenance = name
+      const { lock, lockTimeout = 0, quiet } = this.#options
+      const mine =
+        lock && (await acquireLock(this.path, 'exclusive', role, { timeout: lockTimeout, excluding: [lock] }))
+      this.#maintenance = role
       try {
-        await this.#quiet()
-        return await work()
+        await quiet()
+        return await work(this.#open())
       } finally {
-        this.#maintenance = undefined
         this.#writer?.forgetTable()
-        this.#live.renew()
+        try {
+          this.#live.renew()
+        } finally {
+          this.#maintenance = undefined
+          mine?.release()
+        }
       }
     })
   }

@@ -4,6 +4,7 @@ import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { META_NAME } from '../format/limits.ts'
 import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import { acquireLockSync, type Lock } from '../storage/lock.ts'
 import { chooseResidency, type Residency } from '../storage/residency.ts'
 import {
   type AppendOptions,
@@ -23,6 +24,7 @@ import { LiveStore } from './live.ts'
 import type { CompactProgress } from './maintain.ts'
 import type { Layout } from './plan.ts'
 import type { GatherBounds } from './reader-state.ts'
+import { finishInterrupted } from './recover.ts'
 import type { VerifyMode } from './seals.ts'
 import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
 import { readStats, type StoreStats } from './stats.ts'
@@ -32,15 +34,17 @@ import { StoreWriting } from './writing.ts'
 
 /** Internal: keeps a store's bytes in place for a loader. */
 export let holdStore: (store: Zrecord) => HeldStore
+/** Internal: the writing side of a store that is open and not read-only. */
+export let writingOf: (store: Zrecord) => StoreWriting
 /** Internal: as Zrecord.gather and gatherSync, for records of exactly `bytes` bytes. */
 export let gatherExactly: (...args: ExactGather) => Promise<void>
 export let gatherExactlySync: (...args: ExactGather) => void
 type ExactGather = [store: Zrecord, indices: Indices, into: Uint8Array, layout: Layout, bytes: number]
 
-/** Internal: opens a store in any directory, with windows of another size. */
+/** Internal: opens a store in any directory, with windows of another size, or without locks. */
 export async function openStore(
   directory: StoreDirectory,
-  options: ZrecordOptions & { readonly windowBytes?: number } = {},
+  options: ZrecordOptions & { readonly windowBytes?: number; readonly locking?: boolean } = {},
 ): Promise<Zrecord> {
   const {
     codec = 'flate',
@@ -49,7 +53,9 @@ export async function openStore(
     residency = 'auto',
     verify = 'first',
     durability = 'process',
+    lockTimeout,
     windowBytes = MAX_WINDOW_BYTES,
+    locking = true,
   } = options
   checkCodec(codec)
   checkChoice('verify', verify, ['first', 'always', 'never'])
@@ -63,11 +69,15 @@ export async function openStore(
   const isMissing = create && directory.look(META_NAME) === undefined
   const unmake = isMissing ? await createStore(directory) : undefined
   const files = new StoreFiles(directory)
+  let lock: Lock | undefined
   try {
     checkIsStore(directory)
-    const opened = { codec, readOnly, residency, verify, durability, windowBytes: roundWindow(windowBytes) }
-    return new Zrecord(files, opened)
+    await finishInterrupted(directory, { readOnly, locking, durability })
+    if (locking) lock = acquireLockSync(directory.path, 'shared', 'reader')
+    const opened = { codec, readOnly, residency, verify, windowBytes: roundWindow(windowBytes) }
+    return new Zrecord(files, { ...opened, durability, lock, lockTimeout })
   } catch (error) {
+    lock?.release()
     files.close()
     await unmake?.()
     throw error
@@ -81,6 +91,9 @@ interface Opened {
   readonly verify: VerifyMode
   readonly durability: Durability
   readonly windowBytes: number
+  /** The handle's own lock; none where the store is not locked at all. */
+  readonly lock: Lock | undefined
+  readonly lockTimeout: number | undefined
 }
 
 /** What a delete did. */
@@ -115,6 +128,7 @@ export class Zrecord {
   readonly #files: StoreFiles
   readonly #live: LiveStore
   readonly #writing: StoreWriting
+  readonly #lock: Lock | undefined
   #closing: Promise<void> | undefined
   readonly #writes = new Set<Promise<unknown>>()
   readonly #reads = new Set<Promise<unknown>>()
@@ -123,7 +137,22 @@ export class Zrecord {
     holdStore = (store) => {
       store.#checkReadable()
       store.#live.refresh()
-      return store.#live.home.hold()
+      const lock = store.#lock && acquireLockSync(store.path, 'shared', 'loader')
+      try {
+        const held = store.#live.home.hold()
+        const release = () => {
+          held.release()
+          lock?.release()
+        }
+        return { ...held, release }
+      } catch (error) {
+        lock?.release()
+        throw error
+      }
+    }
+    writingOf = (store) => {
+      store.#checkWritable()
+      return store.#writing
     }
     gatherExactly = (store, indices, into, layout, bytes) => store.#gather(indices, into, layout, { exactly: bytes })
     gatherExactlySync = (store, indices, into, layout, bytes) =>
@@ -138,9 +167,11 @@ export class Zrecord {
     this.codec = opened.codec
     this.readOnly = opened.readOnly
     this.#live = new LiveStore(files, opened.residency, opened.windowBytes, opened.verify)
-    this.#writing = new StoreWriting(this.#directory, this.#live, opened.durability, () =>
-      Promise.allSettled([...this.#reads]),
-    )
+    this.#lock = opened.lock
+    this.#writing = new StoreWriting(this.#directory, this.#live, {
+      ...opened,
+      quiet: () => Promise.allSettled([...this.#reads]),
+    })
   }
 
   /**
@@ -272,6 +303,7 @@ export class Zrecord {
     await this.#writing.close()
     this.#live.retire()
     this.#files.close()
+    this.#lock?.release()
   }
 
   /** {@link close}, for `await using`. */
