@@ -52,8 +52,8 @@ export function stageBar(stage: Stage, { columns, unicode, colors }: Terminal): 
     stage.bytes === 0 ? ' -.- MB/s' : speed(stage.bytes / stage.seconds).padStart(9),
     `${count(stage.rows).padStart(total.length)}/${total} rows`,
   ]
-  // The last column stays free: some terminals go to the next line when it is written.
-  const room = columns - 1
+  // What the terminal itself writes at the end, ^C, must not begin a new line.
+  const room = columns - 3
   while (parts.length > 1 && parts.join('  ').length > room) parts.pop()
   const [done, eta, rate, rows] = parts
   const text = [rows, rate, eta].filter((part) => part !== undefined).join('  ')
