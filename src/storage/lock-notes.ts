@@ -21,7 +21,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { LoaderxError, type LockHolder } from '../errors.ts'
-import { ioError } from './files.ts'
+import { ioError } from './io-error.ts'
 import { formatNoteName, judge, type LockMode, type LockRole, type NoteName, parseNoteName } from './lock-rules.ts'
 import { ownMark, startOf } from './process-mark.ts'
 

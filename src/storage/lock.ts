@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LoaderxError, type LockHolder } from '../errors.ts'
-import { ioError } from './files.ts'
 import { Flocks, hasFlock } from './flock.ts'
+import { ioError } from './io-error.ts'
 import { LockNotes, type Note, type OwnNote, readNote } from './lock-notes.ts'
 import { conflict, type LockMode, type LockRole, lockedError } from './lock-rules.ts'
 
