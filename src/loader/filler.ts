@@ -4,14 +4,14 @@
 import { swapBytes } from '../dataset/bytes.ts'
 import { isLoaderxError } from '../errors.ts'
 import type { Indices } from '../zrecord/indices.ts'
+import { RecordReader } from '../zrecord/reader.ts'
 import {
   type Allocate,
   bulkScratch,
   type GatherBounds,
   type ReaderState,
-  RecordReader,
   readerScratch,
-} from '../zrecord/reader.ts'
+} from '../zrecord/reader-state.ts'
 import { inField } from './faults.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
