@@ -58,11 +58,12 @@ export function stageBar(stage: Stage, { columns, unicode, colors }: Terminal): 
   const [done, eta, rate, rows] = parts
   const text = [rows, rate, eta].filter((part) => part !== undefined).join('  ')
   const width = Math.min(BAR_COLUMNS, room - parts.join('  ').length - 2)
-  if (width < MIN_BAR_COLUMNS) return `${done}  ${text}`.trimEnd()
+  if (width < MIN_BAR_COLUMNS) return parts.length > 1 ? `${done}  ${text}` : done!
   const filled = Math.floor((width * stage.rows) / stage.totalRows)
   const [full, empty] = unicode ? ['█', '░'] : ['#', '.']
   const bar = [full.repeat(filled), empty.repeat(width - filled)]
-  return `${done}  ${colors ? `\x1b[36m${bar[0]}\x1b[90m${bar[1]}\x1b[0m` : bar.join('')}  ${text}`
+  const drawn = colors ? `\x1b[36m${bar[0]}\x1b[90m${bar[1]}\x1b[0m` : bar.join('')
+  return [done, drawn, ...(parts.length > 1 ? [text] : [])].join('  ')
 }
 
 /** Where progress is shown, and how. */

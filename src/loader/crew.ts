@@ -180,12 +180,9 @@ export class Crew {
   async stop(): Promise<void> {
     this.#ended = true
     this.#ring.stop()
-    for (const { thread, port } of this.#members) {
-      thread.ref()
-      port.close()
-    }
+    for (const { port } of this.#members) port.close()
     // Workers end by themselves. One that is in the middle of a long batch does not look at the ring, but one that is
-    // terminated while it starts leaves the files open that it was reading.
+    // terminated while it starts leaves the files open that it was reading. The timer also keeps the process alive.
     const timer = setTimeout(() => {
       for (const { thread } of this.#members) void thread.terminate()
     }, GRACE_MS)

@@ -117,7 +117,7 @@ interface PartIndices {
 }
 
 /** Sorts the indices of a batch by part; each keeps its place in the batch as a byte offset. */
-export function splitByPart(indices: BigUint64Array, plan: Pick<FieldPlan, 'starts' | 'sampleBytes'>): PartIndices[] {
+function splitByPart(indices: BigUint64Array, plan: Pick<FieldPlan, 'starts' | 'sampleBytes'>): PartIndices[] {
   const { starts, sampleBytes } = plan
   const lists: { local: number[]; offsets: number[] }[] = starts.slice(1).map(() => ({ local: [], offsets: [] }))
   for (let i = 0; i < indices.length; i++) {

@@ -3,8 +3,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Dataset, ndarray } from 'loaderx'
+import { Dataset, type LoaderxErrorCode, ndarray } from 'loaderx'
 import { beforeAll, describe, expect, it, test } from 'vitest'
+import { exitFor } from '#dist/cli/exit.js'
 import { cli, cliArguments } from '../support/cli.ts'
 import { needs } from '../support/parts.ts'
 import { tempDir } from '../support/stores.ts'
@@ -121,4 +122,17 @@ needs('mount').it('fails when its output cannot be written', () => {
   } finally {
     closeSync(full)
   }
+})
+
+it('has its exit codes in docs/cli.md', async () => {
+  const page = readFileSync(`${root}docs/cli.md`, 'utf8')
+  const codes = [...readFileSync(`${root}src/errors.ts`, 'utf8').matchAll(/^ {2}\| '(LOADERX_\w+)'/gm)]
+  const row = (exit: number): string[] => {
+    const cells = new RegExp(`^\\| ${exit} .*$`, 'm').exec(page)![0].split(/ \| /)
+    return [...cells.at(-1)!.matchAll(/`(\w+)`/g)].map((match) => `LOADERX_${match[1]}`)
+  }
+  const found = (exit: number) =>
+    codes.map((match) => match[1]!).filter((code) => exitFor(code as LoaderxErrorCode) === exit)
+  expect(row(2)).toEqual(found(2))
+  expect(row(3)).toEqual(found(3))
 })

@@ -46,7 +46,7 @@ async function firstFailure(loader: AsyncIterable<{ release(): void }>): Promise
   return { ...error, delivered }
 }
 
-for (const workers of [0, 1, 3]) {
+for (const workers of [0, 2]) {
   for (const ownership of ['owned', 'shared'] as const) {
     describe(`${workers} workers, ${ownership}`, () => {
       const options = { batchSize: 4, sampler: 'sequential', workers, ownership, prefetch: 6 } as const
@@ -75,13 +75,13 @@ for (const workers of [0, 1, 3]) {
 
       test('a damaged record of the second part of a field', async () => {
         const whole = await openDatasets(tempDir(), [{ rows: 10, descr: '|u1', shape: [90], codec: 'raw' }])
-        await using data = Dataset.concat(whole, await Dataset.open(await damaged([90], 3)))
+        await using data = Dataset.concat(whole, await Dataset.open(await damaged([90], 1)))
         await using loader = new DataLoader({ name: data }, options)
-        // Sample 13 is record 3 of the second store, and stands second in step 3.
+        // Sample 11 is record 1 of the second store, and stands last in step 2.
         expect(await firstFailure(loader)).toMatchObject({
           code: 'LOADERX_CORRUPT_RECORD',
-          details: { field: 'name', step: 3, index: 3, position: 1 },
-          delivered: 3,
+          details: { field: 'name', step: 2, index: 1, position: 3 },
+          delivered: 2,
         })
       })
 
@@ -126,7 +126,7 @@ for (const workers of [0, 1, 3]) {
         }
         await using loader = new DataLoader(label, { ...options, sampler })
         // More often than there are places: a step that fails has taken none.
-        for (let i = 0; i < 20; i++) await expect(firstFailure(loader)).rejects.toBe(fault)
+        for (let i = 0; i < 8; i++) await expect(firstFailure(loader)).rejects.toBe(fault)
         broken = false
         expect((await collect(loader.take(3))).map((batch) => batch.step)).toEqual([4, 5, 6])
       })
@@ -143,6 +143,8 @@ describe('a worker that dies', () => {
     test(`${count} of 2, while the loader is idle`, async () => {
       await using loader = make(label)
       await collect(loader.take(3))
+      // Until all that was requested is there: the death is then met by what is requested later.
+      await new Promise((resolve) => setTimeout(resolve, 50))
       await kill(count)
       const error = await failure(() => collect(loader.take(10)))
       expect(error).toMatchObject({ code: 'LOADERX_WORKER_FAILED', details: { step: loader.step } })

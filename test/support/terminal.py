@@ -1,6 +1,6 @@
 """Run a program in a terminal of its own and show what it wrote there.
 
-Usage:  python pty.py COLUMNS TRIGGER KEYS PROGRAM [ARGUMENT ...]
+Usage:  python terminal.py COLUMNS TRIGGER KEYS PROGRAM [ARGUMENT ...]
 
 KEYS (backslash escapes as in Python) are typed when TRIGGER, a regular expression, first matches the output; with an
 empty TRIGGER nothing is typed. Prints the exit code on the first line, then the output with its control characters.
