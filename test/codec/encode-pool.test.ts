@@ -82,3 +82,20 @@ it('does not keep the process alive while it is idle', () => {
   const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 30_000 })
   expect(done).toMatchObject({ status: 0, stdout: 'encoded 1\n', stderr: '' })
 })
+
+it('keeps the process alive until its workers have ended, also when a result is still on its way', () => {
+  const pool = fileURLToPath(new URL('../../dist/codec/encode-pool.js', import.meta.url))
+  const code = `
+    import { encodeInPool, useEncodePool } from ${JSON.stringify(pool)}
+    const leave = useEncodePool()
+    const block = () => ({ source: new Uint8Array(1000), lengths: Uint32Array.of(1000) })
+    await encodeInPool(block())
+    encodeInPool(block())
+    // The worker answers while this thread does not listen.
+    const until = Date.now() + 300
+    while (Date.now() < until);
+    await leave()
+    console.log('left')`
+  const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 30_000 })
+  expect(done).toMatchObject({ status: 0, stdout: 'left\n', stderr: '' })
+})
