@@ -8,7 +8,6 @@ export type LoaderxErrorCode =
   | 'LOADERX_BATCH_TOO_LARGE'
   | 'LOADERX_BATCHES_HELD'
   | 'LOADERX_BUFFER_TOO_SMALL'
-  | 'LOADERX_CAST_RANGE'
   | 'LOADERX_CORRUPT_RECORD'
   | 'LOADERX_CORRUPT_STORE'
   | 'LOADERX_EMPTY_DATASET'
@@ -20,6 +19,7 @@ export type LoaderxErrorCode =
   | 'LOADERX_INVALID_SCHEMA'
   | 'LOADERX_IO'
   | 'LOADERX_LENGTH_MISMATCH'
+  | 'LOADERX_LOCKED'
   | 'LOADERX_NEWER_VERSION'
   | 'LOADERX_NOT_A_DIRECTORY'
   | 'LOADERX_NOT_A_STORE'
@@ -32,6 +32,24 @@ export type LoaderxErrorCode =
   | 'LOADERX_TRUNCATED'
   | 'LOADERX_UNSUPPORTED_DTYPE'
   | 'LOADERX_WORKER_FAILED'
+
+/** Who holds a lock on a store. */
+export interface LockHolder {
+  /** Id of its process. */
+  readonly pid: number
+  /** Name of the machine or container. */
+  readonly host: string
+  /** What it holds: `shared` (reading), `append` or `exclusive`. */
+  readonly mode: string
+  /** What for: `reader`, `loader`, `append`, `delete`, `compact`, …; undefined while it is still being noted. */
+  readonly role: string | undefined
+  /** Since when, as an ISO time; undefined while it is still being noted. */
+  readonly since: string | undefined
+  /** Whether the process was seen to live; it cannot be seen from another container or machine. */
+  readonly verified: boolean
+  /** The file that says so (docs/locks.md). */
+  readonly note: string
+}
 
 /** The facts of a failure as data, so that a program need not parse the message. All are optional. */
 export interface LoaderxErrorDetails {
@@ -49,6 +67,8 @@ export interface LoaderxErrorDetails {
   readonly chunk?: number
   /** Byte offset in the file. */
   readonly offset?: number
+  /** Who holds the store. */
+  readonly holders?: readonly LockHolder[]
   /** What was expected (a length, a name, a shape). */
   readonly expected?: unknown
   /** What was found instead. */

@@ -9,7 +9,7 @@ import { checkIsStore, StoreFiles } from '../zrecord/files.ts'
 import { readFrontier } from '../zrecord/frontier.ts'
 
 /** What the record table says about a run of records. Entries that may not be followed are counted, and nothing more. */
-export interface TableFacts {
+interface TableFacts {
   /** Bytes that the records take in the chunks. */
   readonly storedBytes: number
   /** Bytes of the records after decoding. */
@@ -48,7 +48,7 @@ const PIECE_ENTRIES = 65536
  * @param limits first byte of each chunk that may not be read
  * @param wanted length that every record should have, where there is one
  */
-export function scanTable(
+function scanTable(
   meta: StoreFile,
   first: number,
   last: number,

@@ -149,14 +149,21 @@ function pictureLines(samples: readonly NDArray[], width: number, height: number
 }
 
 function arrayLines(samples: readonly NDArray[], items: Items, { columns }: Terminal): string[] {
-  const rows = samples.map((sample, index) => [String(index), ...statistics(sample, items), firstItems(sample, items)])
-  const titles = items.number === undefined ? [] : ['min', 'max', 'mean']
-  return tableLines(['index', ...titles, 'first items'], rows).map((line) => cut(line, columns))
+  const numbers = items.number === undefined ? [] : ['min', 'max', 'mean']
+  const rows = samples.map((sample, index) => [String(index), ...statistics(sample, items)])
+  const lines = tableLines(
+    ['index', ...numbers, ''],
+    rows.map((row) => [...row, '']),
+  )
+  const room = columns - lines[0]!.length
+  return lines.map(
+    (line, i) => `${line}${i === 0 ? cut('first items', room) : firstItems(samples[i - 1]!, items, room)}`,
+  )
 }
 
 const itemCount = ({ shape }: NDArray): number => shape.reduce((product, dimension) => product * dimension, 1)
 
-function statistics(sample: NDArray, { number, text }: Items): string[] {
+function statistics(sample: NDArray, { number, brief }: Items): string[] {
   if (number === undefined) return []
   const { data } = sample
   const items = itemCount(sample)
@@ -169,13 +176,17 @@ function statistics(sample: NDArray, { number, text }: Items): string[] {
     if (value > number(data, greatest)) greatest = item
     sum += value
   }
-  return [text(data, least), text(data, greatest), String(Number((sum / items).toPrecision(4)))]
+  return [brief(data, least), brief(data, greatest), String(Number((sum / items).toPrecision(4)))]
 }
 
-const FIRST_ITEMS = 16
-
-function firstItems(sample: NDArray, items: Items): string {
+/** As many items as fit. */
+function firstItems(sample: NDArray, items: Items, room: number): string {
   const all = itemCount(sample)
-  const some = Array.from({ length: Math.min(FIRST_ITEMS, all) }, (_, item) => items.text(sample.data, item))
-  return `${some.join(' ')}${all > FIRST_ITEMS ? ' ...' : ''}`
+  let text = items.brief(sample.data, 0)
+  for (let item = 1; item < all; item++) {
+    const longer = `${text} ${items.brief(sample.data, item)}`
+    if (longer.length + (item + 1 < all ? ' ...'.length : 0) > room) return cut(`${text} ...`, room)
+    text = longer
+  }
+  return cut(text, room)
 }

@@ -153,9 +153,9 @@ function standardError(): ProgressOutput {
 function interruption({ store }: Settings, before: number, rows: number): Failure {
   const samples = before + rows
   const state =
-    rows > 0
-      ? `${store} has ${counted(samples, 'whole sample')}, ${count(rows)} of them from this import`
-      : `nothing was written${before > 0 ? `; ${store} has ${counted(before, 'sample')} as before` : ''}`
+    rows === 0
+      ? `nothing was written${before > 0 ? `; ${store} has ${counted(before, 'sample')} as before` : ''}`
+      : `${store} has ${counted(samples, 'whole sample')}${before > 0 ? `, ${count(rows)} of them new` : ''}`
   return {
     exit: EXIT.interrupted,
     code: 'INTERRUPTED',

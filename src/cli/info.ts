@@ -99,8 +99,8 @@ function textFacts(facts: StoreFacts): string {
     ['stored', `${bytes(storedBytes)}${ratio === null ? '' : `, ${percent(ratio)}`}`],
     ['deflated', `${count(table.compressed)} of ${counted(records, 'record')}`],
     ['chunks', count(chunks)],
-    ['free', `${bytes(Math.max(0, chunkBytes - storedBytes))} between and behind records`],
-    ['on disk', `${bytes(facts.allocatedBytes)} allocated`],
+    ['free', bytes(Math.max(0, chunkBytes - storedBytes))],
+    ['on disk', bytes(facts.allocatedBytes)],
     ['format', `version ${FORMAT_VERSION}`],
   ])
 }

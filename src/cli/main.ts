@@ -3,6 +3,7 @@
 // Commands are loaded when they are called, so that --help answers at once.
 
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   type Arguments,
   type CommandSpec,
@@ -50,7 +51,7 @@ function programHelp(): string {
 }
 
 function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
 

@@ -30,7 +30,9 @@ export function terminalOf(stream: Stream, env: NodeJS.ProcessEnv = process.env)
   const columns = stream.columns || Number.parseInt(env['COLUMNS'] ?? '', 10) || 80
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
   const utf8 = process.platform === 'win32' ? env['WT_SESSION'] !== undefined : /utf-?8/i.test(locale)
-  const colors = live && !env['NO_COLOR'] && stream.getColorDepth(env) >= 8
+  // Node takes an empty NO_COLOR for a set one.
+  const { NO_COLOR: noColor, ...others } = env
+  const colors = live && !noColor && stream.getColorDepth(others) >= 8
   return { live, columns: Math.max(columns, 10), unicode: live && utf8, colors }
 }
 

@@ -52,17 +52,18 @@ export function stageBar(stage: Stage, { columns, unicode, colors }: Terminal): 
     stage.bytes === 0 ? ' -.- MB/s' : speed(stage.bytes / stage.seconds).padStart(9),
     `${count(stage.rows).padStart(total.length)}/${total} rows`,
   ]
-  // The last column stays free: some terminals go to the next line when it is written.
-  const room = columns - 1
+  // What the terminal itself writes at the end, ^C, must not begin a new line.
+  const room = columns - 3
   while (parts.length > 1 && parts.join('  ').length > room) parts.pop()
   const [done, eta, rate, rows] = parts
   const text = [rows, rate, eta].filter((part) => part !== undefined).join('  ')
   const width = Math.min(BAR_COLUMNS, room - parts.join('  ').length - 2)
-  if (width < MIN_BAR_COLUMNS) return `${done}  ${text}`.trimEnd()
+  if (width < MIN_BAR_COLUMNS) return parts.length > 1 ? `${done}  ${text}` : done!
   const filled = Math.floor((width * stage.rows) / stage.totalRows)
   const [full, empty] = unicode ? ['█', '░'] : ['#', '.']
   const bar = [full.repeat(filled), empty.repeat(width - filled)]
-  return `${done}  ${colors ? `\x1b[36m${bar[0]}\x1b[90m${bar[1]}\x1b[0m` : bar.join('')}  ${text}`
+  const drawn = colors ? `\x1b[36m${bar[0]}\x1b[90m${bar[1]}\x1b[0m` : bar.join('')
+  return [done, drawn, ...(parts.length > 1 ? [text] : [])].join('  ')
 }
 
 /** Where progress is shown, and how. */

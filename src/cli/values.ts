@@ -10,6 +10,8 @@ export type Json = string | number | boolean | null | readonly Json[]
 /** How items of one dtype are shown. `item` counts items, not elements of the array that holds them. */
 export interface Items {
   text(data: AnyTypedArray, item: number): string
+  /** As text, but of floats only the first digits. */
+  brief(data: AnyTypedArray, item: number): string
   json(data: AnyTypedArray, item: number): Json
   /** The item as a number, for least, greatest and mean; undefined for dtypes that have none. */
   readonly number: ((data: AnyTypedArray, item: number) => number) | undefined
@@ -24,15 +26,18 @@ export function itemsOf(dtype: DType): Items {
   if (dtype.startsWith('complex')) return complexes(dtype === 'complex64' ? 9 : 17)
   if (/^[US]\d/.test(dtype)) return strings(dtype)
   if (/^(datetime|timedelta)64/.test(dtype)) return plain((data, item) => timeText(BigInt(data[item]!), dtype))
+  const whole = (data: AnyTypedArray, item: number): string => String(data[item])
   return {
-    text: (data, item) => String(data[item]),
+    text: whole,
+    brief: whole,
     json: (data, item) => exact(data[item]!),
     number: (data, item) => Number(data[item]),
   }
 }
 
 function plain(value: (data: AnyTypedArray, item: number) => string | boolean): Items {
-  return { text: (data, item) => String(value(data, item)), json: value, number: undefined }
+  const text = (data: AnyTypedArray, item: number): string => String(value(data, item))
+  return { text, brief: text, json: value, number: undefined }
 }
 
 /** A number where JSON's readers keep it, else its digits. */
@@ -41,9 +46,12 @@ function exact(value: number | bigint): Json {
   return typeof value === 'number' || Number.isSafeInteger(number) ? number : value.toString()
 }
 
+const BRIEF_DIGITS = 5
+
 function floats(number: (data: AnyTypedArray, item: number) => number, digits: number): Items {
   return {
     text: (data, item) => floatText(number(data, item), digits),
+    brief: (data, item) => floatText(number(data, item), BRIEF_DIGITS),
     json: (data, item) => floatJson(number(data, item), digits),
     number,
   }
@@ -69,12 +77,14 @@ function floatJson(value: number, digits: number): Json {
 
 function complexes(digits: number): Items {
   const parts = (data: AnyTypedArray, item: number) => [Number(data[2 * item]), Number(data[2 * item + 1])] as const
+  const textOf = (data: AnyTypedArray, item: number, some: number): string => {
+    const [real, imaginary] = parts(data, item)
+    const text = floatText(imaginary, some)
+    return `${floatText(real, some)}${text.startsWith('-') ? '' : '+'}${text}j`
+  }
   return {
-    text: (data, item) => {
-      const [real, imaginary] = parts(data, item)
-      const text = floatText(imaginary, digits)
-      return `${floatText(real, digits)}${text.startsWith('-') ? '' : '+'}${text}j`
-    },
+    text: (data, item) => textOf(data, item, digits),
+    brief: (data, item) => textOf(data, item, BRIEF_DIGITS),
     json: (data, item) => parts(data, item).map((part) => floatJson(part, digits)),
     number: undefined,
   }
@@ -86,7 +96,8 @@ function strings(dtype: DType): Items {
     const one = data.subarray(item * width, (item + 1) * width)
     return decodeStrings({ dtype, shape: [], data: one } as NDArray<`U${number}`>)[0]!
   }
-  return { text: (data, item) => quotedText(value(data, item)), json: value, number: undefined }
+  const text = (data: AnyTypedArray, item: number): string => quotedText(value(data, item))
+  return { text, brief: text, json: value, number: undefined }
 }
 
 /** In quotes, without characters that would act on a terminal. */

@@ -13,7 +13,7 @@ export interface Tuning {
 /** One reusable (de)compressor. */
 export interface ZlibHandle {
   /**
-   * Runs one whole stream. Returns false on a data error; afterwards `availableOut` and `availableIn` are the bytes
+   * Runs one whole stream. Returns false on a data error or when a stretch lies outside its memory; afterwards `availableOut` and `availableIn` are the bytes
    * of destination and source that were not used.
    */
   run(from: Uint8Array, at: number, bytes: number, into: Uint8Array, position: number, room: number): boolean
@@ -52,6 +52,8 @@ export function rawHandle(kind: 'inflate' | 'deflate', options: Tuning = {}): Zl
   }
   return {
     run(from, at, bytes, into, position, room) {
+      // Outside of its memories the handle would end the process instead of failing.
+      if (at + bytes > from.length || position + room > into.length) return false
       failed = false
       handle.reset()
       if (failed) return false

@@ -8,7 +8,7 @@ import type { FieldPlan } from './filler.ts'
  * How a field's bytes reach the consumer: through a place in shared memory, or in a buffer of their own that the worker
  * fills and hands over.
  */
-export type HandOver = 'place' | 'transfer'
+type HandOver = 'place' | 'transfer'
 
 /** One field of a crew's work. */
 export interface CrewField {

@@ -22,9 +22,12 @@ interface Member {
   readonly port: MessagePort
 }
 
-/** A wait in the calling thread looks up this often whether the crew still works, and gives up after so long. */
+/** A wait in the calling thread looks up this often, and gives up after so long: on the first worker, on a batch. */
 const LOOK_MS = 1000
+const START_MS = 20_000
 const GIVE_UP_MS = 10 * 60 * 1000
+/** So long a worker has to end by itself. */
+const GRACE_MS = 1000
 
 /** The worker threads of one loader. */
 export class Crew {
@@ -59,14 +62,14 @@ export class Crew {
       workerData: { ...data, port: port2 } satisfies CrewData,
       transferList: [port2],
       name: `loaderx ${data.worker}`,
-      // The process's own flags are not for a worker: with --input-type (node -e) it would not start.
+      // Flags of the program can be wrong for a worker: --input-type is.
       execArgv: [],
     })
     thread.unref()
     port1.unref()
     this.#members.push({ thread, port: port1 })
     const lose = (cause: Error) => {
-      if (this.#ring.stopped) return
+      if (this.#ended) return
       const message = `worker ${data.worker} of the loader ended: ${cause.message}; its batch is lost, and the loader starts other workers when it goes on`
       this.#lost ??= new LoaderxError('LOADERX_WORKER_FAILED', message, {}, { cause })
       this.#ring.stop()
@@ -126,12 +129,14 @@ export class Crew {
     }
   }
 
-  /** As {@link wait}, blocking the calling thread. @throws LOADERX_WORKER_FAILED when nothing comes for ten minutes */
+  /** As {@link wait}, blocking the calling thread. @throws LOADERX_WORKER_FAILED when nothing comes for too long */
   waitSync(): void {
     const index = this.#ring.stateIndex(this.#ring.slotOf(this.#taken))
     for (let waited = 0; !this.ready; waited += LOOK_MS) {
-      if (waited >= GIVE_UP_MS) {
-        const message = 'no worker of the loader has filled the next batch for ten minutes; close the loader'
+      // What became of the threads is told by the event loop only, which stands still.
+      if (waited >= (this.#ring.started ? GIVE_UP_MS : START_MS)) {
+        const what = this.#ring.started ? 'filled the next batch' : 'started'
+        const message = `no worker of the loader has ${what} in ${waited / 1000} s; iterate with for await to see why, or use workers: 0`
         throw new LoaderxError('LOADERX_WORKER_FAILED', message)
       }
       Atomics.wait(this.#ring.words, index, SLOT_WANTED, LOOK_MS)
@@ -176,7 +181,12 @@ export class Crew {
     this.#ended = true
     this.#ring.stop()
     for (const { port } of this.#members) port.close()
-    // A worker in the middle of a long batch does not look at the ring.
-    await Promise.all([...this.#members.map(({ thread }) => thread.terminate()), ...this.#exits])
+    // Workers end by themselves. One that is in the middle of a long batch does not look at the ring, but one that is
+    // terminated while it starts leaves the files open that it was reading. The timer also keeps the process alive.
+    const timer = setTimeout(() => {
+      for (const { thread } of this.#members) void thread.terminate()
+    }, GRACE_MS)
+    await Promise.all(this.#exits)
+    clearTimeout(timer)
   }
 }

@@ -9,6 +9,7 @@ import type { Arena } from '../storage/arena.ts'
 import type { HeldStore } from '../zrecord/home.ts'
 import { holdStore } from '../zrecord/zrecord.ts'
 import { RESERVED_FIELDS } from './batch.ts'
+import { inField } from './faults.ts'
 import { type FieldPart, type FieldPlan, fillerScratch } from './filler.ts'
 import type { Lease } from './lease.ts'
 
@@ -110,7 +111,11 @@ export function openFields(datasets: Fields): Field[] {
         const message = `field ${JSON.stringify(name)} is not a dataset; open one with Dataset.open`
         throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { field: name })
       }
-      fields.push(new Field(name, dataset))
+      try {
+        fields.push(new Field(name, dataset))
+      } catch (error) {
+        throw inField(error, name)
+      }
     }
     checkLengths(fields)
     return fields

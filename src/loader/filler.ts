@@ -4,14 +4,14 @@
 import { swapBytes } from '../dataset/bytes.ts'
 import { isLoaderxError } from '../errors.ts'
 import type { Indices } from '../zrecord/indices.ts'
+import { RecordReader } from '../zrecord/reader.ts'
 import {
   type Allocate,
   bulkScratch,
   type GatherBounds,
   type ReaderState,
-  RecordReader,
   readerScratch,
-} from '../zrecord/reader.ts'
+} from '../zrecord/reader-state.ts'
 import { inField } from './faults.ts'
 
 /** One store of a field, and scratch in its memory for one reader. */
@@ -117,7 +117,7 @@ interface PartIndices {
 }
 
 /** Sorts the indices of a batch by part; each keeps its place in the batch as a byte offset. */
-export function splitByPart(indices: BigUint64Array, plan: Pick<FieldPlan, 'starts' | 'sampleBytes'>): PartIndices[] {
+function splitByPart(indices: BigUint64Array, plan: Pick<FieldPlan, 'starts' | 'sampleBytes'>): PartIndices[] {
   const { starts, sampleBytes } = plan
   const lists: { local: number[]; offsets: number[] }[] = starts.slice(1).map(() => ({ local: [], offsets: [] }))
   for (let i = 0; i < indices.length; i++) {

@@ -10,6 +10,7 @@ export const SLOT_FAILED = 3
 const PUBLISHED = 0
 const CLAIMED = 1
 const STOPPED = 2
+const STARTED = 3
 const HEADER_WORDS = 16
 /** Slots on cache lines of their own, so that threads do not disturb each other. */
 const SLOT_WORDS = 16
@@ -59,6 +60,15 @@ export class Ring {
   /** Marks the slot as free for another step. */
   empty(slot: number): void {
     Atomics.store(this.words, this.stateIndex(slot), SLOT_EMPTY)
+  }
+
+  /** Says that a worker is there. */
+  start(): void {
+    Atomics.store(this.words, STARTED, 1)
+  }
+
+  get started(): boolean {
+    return Atomics.load(this.words, STARTED) === 1
   }
 
   /** Makes `count` more tickets available and wakes as many workers. */

@@ -52,6 +52,7 @@ function fillSlot(stations: readonly Station[], slot: number): void {
 
 function work(): void {
   let stations: readonly Station[] | undefined
+  ring.start()
   for (let slot = ring.claim(); slot !== undefined; slot = ring.claim()) {
     try {
       stations ??= data.fields.map(station)

@@ -4,20 +4,24 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsync,
   ftruncate,
   lstatSync,
+  mkdirSync,
   openSync,
   read,
   readSync,
+  rmdirSync,
   statSync,
   write,
 } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { LoaderxError } from '../errors.ts'
+import { ioError, notAFile, truncated } from './io-error.ts'
 
 const readAsync = promisify(read)
 const writeAsync = promisify(write)
@@ -66,37 +70,6 @@ export interface StoreDirectory {
   remove(name: string): Promise<void>
   /** Makes the directory and its parents. Returns the first directory that was made, if any. */
   make(): Promise<string | undefined>
-}
-
-/** A coded error for a failed system call on `path`. */
-export function ioError(action: string, path: string, cause: unknown, offset?: number): LoaderxError {
-  const code = (cause as NodeJS.ErrnoException).code
-  const where = offset === undefined ? path : `${path} at byte ${offset}`
-  const details = offset === undefined ? { path } : { path, offset }
-  if (code === 'ENOENT') {
-    return new LoaderxError('LOADERX_NOT_FOUND', `cannot ${action} ${where}: it does not exist`, details, { cause })
-  }
-  if (code === 'ENOTDIR') {
-    const message = `cannot ${action} ${where}: a part of the path is a file, not a directory`
-    return new LoaderxError('LOADERX_NOT_A_DIRECTORY', message, details, { cause })
-  }
-  const advice =
-    code === 'ENOSPC' || code === 'EDQUOT'
-      ? 'no space is left; free some and try again'
-      : code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
-        ? 'permission is missing or the file system is read-only'
-        : code === 'EMFILE' || code === 'ENFILE'
-          ? 'too many files are open; close some stores or raise the limit (ulimit -n)'
-          : (cause as Error).message
-  return new LoaderxError('LOADERX_IO', `cannot ${action} ${where}: ${advice} (${code})`, details, { cause })
-}
-
-function truncated(path: string, position: number, wanted: number, got: number): LoaderxError {
-  return new LoaderxError(
-    'LOADERX_TRUNCATED',
-    `${path} ends at byte ${position + got}, but bytes ${position} … ${position + wanted} are needed: the file was cut; restore it from a copy`,
-    { path, offset: position, expected: wanted, actual: got },
-  )
 }
 
 class NodeFile implements StoreFile {
@@ -246,13 +219,27 @@ export class NodeDirectory implements StoreDirectory {
   async make(): Promise<string | undefined> {
     try {
       return await mkdir(this.path, { recursive: true })
-    } catch (cause) {
+    } catch (reported) {
+      const cause = (reported as NodeJS.ErrnoException).code === 'ENOENT' ? whyNotMade(this.path, reported) : reported
       if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
         const message = `${this.path} is a file where a store's directory is wanted; choose another path`
         throw new LoaderxError('LOADERX_NOT_A_DIRECTORY', message, { path: this.path }, { cause })
       }
       throw ioError('make the directory', this.path, cause)
     }
+  }
+}
+
+/** mkdir of missing parents reports some failures (a read-only disk) as a missing directory. */
+function whyNotMade(path: string, reported: unknown): unknown {
+  let at = path
+  while (!existsSync(dirname(at)) && dirname(at) !== at) at = dirname(at)
+  try {
+    mkdirSync(at)
+    rmdirSync(at)
+    return reported
+  } catch (cause) {
+    return cause
   }
 }
 
@@ -279,12 +266,4 @@ export function openPlainFile(path: string): StoreFile | undefined {
   if (fstatSync(fd).isFile()) return new NodeFile(path, fd)
   closeSync(fd)
   return undefined
-}
-
-function notAFile(path: string): LoaderxError {
-  return new LoaderxError(
-    'LOADERX_NOT_A_STORE',
-    `${path} is not a plain file (a link, directory, pipe or device stands there); a store has only plain files`,
-    { path },
-  )
 }

@@ -2,16 +2,12 @@
 // The pages then come from the page cache as they are touched, and every thread that has the memory sees them.
 
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createMemory, WASM_PAGE } from '../kernel/kernel.ts'
+import { type Koffi, koffi } from './koffi.ts'
 
 type Mmap = (at: Uint8Array, bytes: number, prot: number, flags: number, fd: number, offset: number) => bigint
-
-interface Koffi {
-  load(library: null): { func(definition: string): Mmap }
-}
 
 const PROT_READ = 1
 const PROT_WRITE = 2
@@ -41,20 +37,20 @@ export function fileMapper(): Mapper | null {
 }
 
 function loadMapper(): Mapper | null {
-  if (process.platform === 'win32' || process.env['LOADERX_NO_KOFFI'] === '1') return null
+  const library = koffi()
+  if (library === null) return null
   try {
-    const koffi: Koffi = createRequire(import.meta.url)(`@koromix/koffi-${process.platform}-${process.arch}`)
-    const candidate = makeMapper(koffi)
+    const candidate = makeMapper(library)
     return selfTest(candidate) ? candidate : null
   } catch {
     return null
   }
 }
 
-function makeMapper(koffi: Koffi): Mapper {
-  const mmap = koffi
+function makeMapper(library: Koffi): Mapper {
+  const mmap = library
     .load(null)
-    .func('uintptr_t mmap(void *addr, size_t length, int prot, int flags, int fd, int64_t offset)')
+    .func<Mmap>('uintptr_t mmap(void *addr, size_t length, int prot, int flags, int fd, int64_t offset)')
   const put = (
     memory: WebAssembly.Memory,
     address: number,

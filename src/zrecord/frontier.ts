@@ -22,7 +22,7 @@ export interface Frontier {
 const MAX_LIMIT = CHUNK_BYTES - 1
 
 /** Reads the header from meta.zr. @throws LOADERX_NOT_A_STORE, LOADERX_NEWER_VERSION, LOADERX_CORRUPT_STORE */
-export function readHeader(meta: StoreFile): Header {
+function readHeader(meta: StoreFile): Header {
   const bytes = new Uint8Array(Math.min(HEADER_BYTES, meta.size()))
   meta.readSync(bytes, 0)
   return decodeHeader(bytes, meta.path)

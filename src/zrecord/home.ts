@@ -10,7 +10,8 @@ import type { ChosenResidency } from '../storage/residency.ts'
 import { liveExtents } from './extents.ts'
 import type { StoreFiles } from './files.ts'
 import type { Frontier } from './frontier.ts'
-import { type ReaderState, RecordReader } from './reader.ts'
+import { RecordReader } from './reader.ts'
+import type { ReaderState } from './reader-state.ts'
 import { WINDOW_OVERLAP, type WindowState } from './windows.ts'
 
 /** Room for a store to grow in place: twice what it has, and at least this. */

@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Consecutive stored bytes that go to one place with one write. */
-export interface WriteRun {
+interface WriteRun {
   readonly chunk: number
   readonly offset: number
   /** First byte of the run in the block that was placed. */

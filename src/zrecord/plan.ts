@@ -111,7 +111,7 @@ export function denseEnd(plan: Plan, layout: Layout): number {
 }
 
 /** Consecutive bytes of one chunk that are read with one call. */
-export interface ReadRun {
+interface ReadRun {
   readonly chunk: number
   readonly offset: number
   bytes: number

@@ -8,57 +8,23 @@ import { decodeEntry, entryPosition } from '../format/entry.ts'
 import { HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
 import { instantiateKernel, type KernelExports } from '../kernel/kernel.ts'
 import { NodeDirectory } from '../storage/files.ts'
-import { fileMapper } from '../storage/mapping.ts'
-import { createResidence, mapBytes } from '../storage/residence.ts'
 import { entryError, outOfRange } from './fault.ts'
 import { loadTablePages, readGroup, readGroupSync } from './file-reads.ts'
 import { StoreFiles } from './files.ts'
 import { countIndices, type Indices, indexAt, writeIndices } from './indices.ts'
 import { checkRoom, denseEnd, type Layout, Plan, planReads, type ReadGroup, settleLayout } from './plan.ts'
+import {
+  type Allocate,
+  type GatherBounds,
+  LIMITS_BYTES,
+  type ReaderState,
+  readerScratch,
+  SCRATCH_BYTES,
+  SMALL_BYTES,
+} from './reader-state.ts'
 import { bringRecord, type Transfer } from './scatter.ts'
-import { type ByteSource, WINDOW_OVERLAP, type WindowState, Windows } from './windows.ts'
-
-/** Everything that a thread needs to read a store; can be sent to a worker. */
-export interface ReaderState {
-  readonly path: string
-  readonly kind: 'memory' | 'mapped' | 'file'
-  readonly length: number
-  readonly limits: Uint32Array
-  /** The memory that holds the record table (with the header before it) and, when `dataAddress` is set, chunk 0. */
-  readonly memory: WebAssembly.Memory
-  readonly metaAddress: number
-  readonly dataAddress: number | undefined
-  /** Bytes of chunk 0 from `dataAddress`. */
-  readonly dataBytes: number
-  /** For `file`: one byte for each 64 KiB of meta.zr, 1 when it has been read to its place. */
-  readonly pagesAddress: number | undefined
-  readonly windowBytes: number
-  readonly windows: readonly WindowState[]
-}
-
-/** Which records a gather accepts: any that fits, or only those of exactly one length (samples of a dataset). */
-export interface GatherBounds {
-  readonly exactly?: number
-}
-
-/** Records shorter than this are copied by one kernel call and a second copy of the whole batch. */
-const SMALL_BYTES = 4096
-/** Most bytes that a batch takes beside the store before it is copied record by record. */
-const SCRATCH_BYTES = 32 * 2 ** 20
-const LIMITS_BYTES = 4096 * 4
-
-/** Gives an address in the state's memory, or undefined where there is no more room. */
-export type Allocate = (bytes: number) => number | undefined
-
-/** Bytes of scratch that a reader needs for batches of `n` records. */
-export function readerScratch(n: number): number {
-  return LIMITS_BYTES + n * 24
-}
-
-/** Bytes of scratch beside that for batches of `n` records of `bytes` bytes that go to another memory without a gap. */
-export function bulkScratch(n: number, bytes: number): number {
-  return bytes < SMALL_BYTES && n * bytes <= SCRATCH_BYTES ? 2 * (n * (bytes + 4) + 64) : 0
-}
+import { mapWindow } from './window-mapping.ts'
+import { type ByteSource, type WindowState, Windows } from './windows.ts'
 
 /** Reads batches from one store. Not to be shared between threads. */
 export class RecordReader {
@@ -88,7 +54,9 @@ export class RecordReader {
     this.#allocate = allocate
     this.#release = release
     this.#files = files
-    this.#windows = new Windows(state.windowBytes, state.windows, (chunk, start) => this.#openWindow(chunk, start))
+    this.#windows = new Windows(state.windowBytes, state.windows, (chunk, start) =>
+      mapWindow(this.state, this.#ownFiles(), chunk, start),
+    )
   }
 
   get windows(): WindowState[] {
@@ -138,12 +106,15 @@ export class RecordReader {
   /** As {@link gather}, with reads that leave the event loop free when the bytes are in the files. */
   async gatherAsync(indices: Indices, into: Uint8Array, layout: Layout, bounds: GatherBounds = {}): Promise<void> {
     if (this.state.kind !== 'file') return this.gather(indices, into, layout, bounds)
+    const room = into.length
     const transfer = this.#prepare(indices, into, layout, bounds)
     if (transfer === undefined) return
     // The plan lies in scratch that another gather may use while this one waits.
     const plan = transfer.plan.copy()
     for (const group of planReads(plan)) {
-      this.#bringGroup({ ...transfer, plan }, group, await readGroup(this.#ownFiles(), group))
+      const bytes = await readGroup(this.#ownFiles(), group)
+      checkStillThere(into, room)
+      this.#bringGroup({ ...transfer, plan }, group, bytes)
     }
   }
 
@@ -259,23 +230,6 @@ export class RecordReader {
     return { bytes: this.#data, seek: (_chunk, offset) => offset }
   }
 
-  #openWindow(chunk: number, start: number): WindowState {
-    const { path, windowBytes, kind } = this.state
-    const mapper = fileMapper()
-    if (kind !== 'mapped' || mapper === null) {
-      throw new LoaderxError(
-        'LOADERX_RESIDENCY_UNAVAILABLE',
-        `bytes ${start} … of chunk ${chunk} of ${path} are not in memory; open the store anew`,
-        { path, chunk, offset: start },
-      )
-    }
-    const file = this.#ownFiles().chunk(chunk)
-    const bytes = windowBytes + WINDOW_OVERLAP
-    const { memory, addresses } = createResidence([bytes], path, false)
-    mapBytes(mapper, memory, addresses[0]!, file, start, bytes)
-    return { chunk, start, memory, address: addresses[0]! }
-  }
-
   #bringGroup(transfer: Transfer, group: ReadGroup, bytes: Uint8Array): void {
     for (const { position, at } of group.records) {
       bringRecord(transfer, position, { bytes, seek: () => at }, this.#decoder)
@@ -286,4 +240,11 @@ export class RecordReader {
   close(): void {
     this.#files?.close()
   }
+}
+
+function checkStillThere(into: Uint8Array, room: number): void {
+  if (into.length === room) return
+  const message =
+    'the destination was resized or transferred while records were read; keep it until the gather has ended'
+  throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { expected: room, actual: into.length })
 }

@@ -57,10 +57,19 @@ it('ends its workers with the last user, also those that are busy with what nobo
   await encodeInPool(blockOf(runs(500, 2)))
   for (let i = 0; i < 2 * ENCODE_WIDTH; i++) encodeInPool(blockOf(runs(2 ** 20, i))).catch(() => {})
   expect(workers()).toBeGreaterThan(0)
+  let started = 0
+  const count = (): void => {
+    started++
+  }
+  // The event of a worker comes one turn after its start.
+  await new Promise((turn) => setImmediate(turn))
+  process.on('worker', count)
   await other()
   await vi.waitFor(() => expect(workers()).toBe(0))
   use()
   expect((await encodeInPool(blockOf(runs(500, 3)))).codecs[0]).toBe(1)
+  process.off('worker', count)
+  expect(started).toBe(1)
 })
 
 it('does not keep the process alive while it is idle', () => {

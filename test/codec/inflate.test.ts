@@ -123,7 +123,7 @@ for (const inflater of inflaters) {
     })
 
     it('stops a bomb at the length that was asked for', () => {
-      const bomb = deflateRawSync(new Uint8Array(2 ** 28))
+      const bomb = deflateRawSync(new Uint8Array(2 ** 26))
       const before = process.memoryUsage().arrayBuffers
       expect(inflate(inflater, bomb, 200)).toMatch('more than 200 bytes')
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24)

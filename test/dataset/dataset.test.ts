@@ -273,6 +273,22 @@ describe('opening', () => {
     expect([dataset.length, (await dataset.slice()).shape]).toEqual([0, [0, 3, 0]])
   })
 
+  test('a schema that is longer than the limit, though its start is one', async () => {
+    const path = restoreStore(golden('dtype_i8').dir, join(dir, 'long'))
+    writeFileSync(join(path, 'schema.json'), readFileSync(join(path, 'schema.json'), 'utf8').padEnd(2 ** 16))
+    await (await Dataset.open(path)).close()
+    writeFileSync(join(path, 'schema.json'), readFileSync(join(path, 'schema.json'), 'utf8').padEnd(2 ** 16 + 1))
+    expect(await refusal(() => Dataset.open(path))).toMatch(/^LOADERX_INVALID_SCHEMA .*more than 65536 bytes/)
+  })
+
+  test('a refused open leaves no file open', async () => {
+    const path = restoreStore(broken('schema_dtype_smaller').dir, join(dir, 'left-open'))
+    const open = () => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
+    const before = open()
+    for (let i = 0; i < 5; i++) expect(await refusal(() => Dataset.open(path))).toMatch(/^LOADERX_SCHEMA_MISMATCH/)
+    expect(open()).toBe(before)
+  })
+
   test('a damaged first record does not hide the others', async () => {
     const path = restoreStore(golden('scalars_i64').dir, join(dir, 'damaged'))
     const meta = readFileSync(join(path, 'meta.zr')).subarray(0, 16 + 500 * 16)

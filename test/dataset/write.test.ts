@@ -85,7 +85,8 @@ describe('Dataset.write', () => {
       Float32Array.from({ length: 10 }, (_, i) => -i),
     )
     const copy = input.data.slice()
-    await Dataset.write(path, input)
+    // As large as a chunk, so that the block is the caller's own memory.
+    await Dataset.write(path, input, { chunkBytes: 40 })
     expect(input.data).toEqual(copy)
     const after = await contents(path)
     expect([...after.data]).toEqual([...before.data, ...copy])
@@ -256,6 +257,10 @@ describe('refusals, which leave the disk as it was', () => {
     mkdirSync(join(path, '0.zr'), { recursive: true })
     expect(await refusal(() => Dataset.write(path, rows(1)))).toMatch(/^LOADERX_NOT_A_STORE/)
     expect(readdirSync(path)).toEqual(['0.zr'])
+    const other = fresh()
+    mkdirSync(join(other, 'schema.json.new'), { recursive: true })
+    expect(await refusal(() => Dataset.write(other, rows(1)))).toMatch(/^LOADERX_IO/)
+    expect(readdirSync(other)).toEqual(['schema.json.new'])
   })
 })
 
@@ -294,7 +299,10 @@ describe('writes that end early', () => {
   test('an abort before the write touches nothing', async () => {
     const path = fresh()
     const reason = new Error('enough')
-    await expect(Dataset.write(path, rows(1), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const unread: RowSource = { dtype: 'uint8', rowShape: [], blocks: () => expect.unreachable() }
+    for (const input of [rows(1), unread]) {
+      await expect(Dataset.write(path, input, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    }
     expect(existsSync(join(path, '..', '..'))).toBe(false)
   })
 
@@ -324,11 +332,16 @@ describe('writes that end early', () => {
 
   test('a failing first append leaves nothing of a new dataset, and what else was there', async () => {
     // The store has been made when the append finds that the block is not of whole rows.
+    let ended = 0
     const uneven: RowSource = {
       dtype: 'uint16',
       rowShape: [2],
       async *blocks() {
-        yield new Uint8Array(5)
+        try {
+          yield new Uint8Array(5)
+        } finally {
+          ended++
+        }
       },
     }
     const path = fresh()
@@ -341,6 +354,7 @@ describe('writes that end early', () => {
     const store = restoreStore(golden('empty').dir, fresh())
     expect(await refusal(() => Dataset.write(store, uneven))).toMatch(/^LOADERX_INVALID_ARGUMENT/)
     expect(readdirSync(store).sort()).toEqual(['0.zr', 'meta.zr'])
+    expect(ended).toBe(3)
   })
 
   test('an iterator is told to stop, whether rows were refused or the write was aborted', async () => {

@@ -1,5 +1,5 @@
 // Test support: reads and edits the header, record table and stored bytes of a store behind the package's back.
-import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeEntry, type Entry, encodeEntry, entryPosition } from '#dist/format/entry.js'
 import { decodeHeader, encodeHeader, type Header } from '#dist/format/header.js'
@@ -60,12 +60,12 @@ export function readStored(store: string, index: number): Uint8Array {
   return readAt(join(store, `${chunk}.zr`), offset, phys)
 }
 
-/** Whether two files have the same bytes from `from` to `to`. */
-export function sameBytes(a: string, b: string, from: number, to: number): boolean {
-  return Buffer.compare(readAt(a, from, to - from), readAt(b, from, to - from)) === 0
-}
-
-/** The file's bytes, which must be few. */
-export function wholeFile(path: string): Buffer {
-  return readFileSync(path)
+/** Name, size, blocks and time of change of everything in the directory: equal as long as nothing was written. */
+export function fingerprint(directory: string): string[] {
+  return readdirSync(directory)
+    .sort()
+    .map((name) => {
+      const { size, blocks, mtimeNs, mode } = lstatSync(join(directory, name), { bigint: true })
+      return [name, size, blocks, mtimeNs, mode].join(' ')
+    })
 }
