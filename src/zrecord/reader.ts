@@ -7,6 +7,7 @@ import { LoaderxError } from '../errors.ts'
 import { decodeEntry, entryPosition } from '../format/entry.ts'
 import { HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
 import { instantiateKernel, type KernelExports } from '../kernel/kernel.ts'
+import { copyBytes } from '../storage/copy.ts'
 import { NodeDirectory } from '../storage/files.ts'
 import { entryError, outOfRange } from './fault.ts'
 import { loadTablePages, readGroup, readGroupSync } from './file-reads.ts'
@@ -211,7 +212,7 @@ export class RecordReader {
       for (let i = 0; i < n; i++) offsets[i] = layout.offsets[i]! - first
       deflated = this.#kernel.copyOffsets(plan, n, dataAddress, address, table)
     }
-    if (deflated < n) into.set(new Uint8Array(memory.buffer, address, bytes), first)
+    if (deflated < n) copyBytes(new Uint8Array(memory.buffer, address, bytes), into, first)
     return deflated
   }
 
