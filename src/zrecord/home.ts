@@ -178,7 +178,7 @@ export class Home {
   /** Reads the sums from record `first` on; null where they need a place that this home does not have. */
   #readSeals(first: number, frontier: Frontier): SealState | undefined | null {
     if (this.#verify === 'never') return undefined
-    const { summed } = readSumsState(this.#files.directory, frontier.header)
+    const { summed, exact } = readSumsState(this.#files.directory, frontier.header)
     if (summed === 0) return undefined
     if (this.#sumsRoom === 0) return null
     const { memory, addresses } = this.#residence
@@ -192,7 +192,7 @@ export class Home {
       const firstStale = first === 0 ? 0 : Math.floor(sumPosition(first) / WASM_PAGE)
       new Uint8Array(memory.buffer, pages, SUM_PAGES).fill(0, firstStale)
     }
-    return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, seen, pages }
+    return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, exact, seen, pages }
   }
 
   /** Reads the table from record `first` and the records from byte `from` (or, in windows, those records' bytes). */
