@@ -21,11 +21,11 @@ export interface CompactProgress {
   readonly totalBytes: number
 }
 
-/** How maintenance is carried out. */
-export interface MaintainOptions {
-  readonly durability: Durability
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((progress: CompactProgress) => void) | undefined
+/** Options of a compact. */
+export interface CompactOptions {
+  /** Stops between two moves. The store is whole then, and a later compact goes on. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: CompactProgress) => void
 }
 
 /** A store's table and sums in memory, changed together with the files. */
@@ -123,12 +123,15 @@ export async function deleteRecords(
   durability: Durability,
 ): Promise<DeletePlan> {
   const { plan, journal } = await journalDelete(files, targets)
-  if (plan.length !== journal.before.length) await writeTogether(files, journal, crc32, durability)
+  if (plan.removed > 0) await writeTogether(files, journal, crc32, durability)
   return plan
 }
 
 /** Moves records together and gives the space behind them back. Interrupted anywhere, it can be run again. */
-export async function compactRecords(files: WriteFiles, options: MaintainOptions): Promise<void> {
+export async function compactRecords(
+  files: WriteFiles,
+  options: CompactOptions & { readonly durability: Durability },
+): Promise<void> {
   const { signal, onProgress, durability } = options
   signal?.throwIfAborted()
   const { path } = files.directory

@@ -49,13 +49,14 @@ export function readSumsState(directory: StoreDirectory, header: Header): SumsSt
   }
 }
 
-/** The sums of the first `count` records: two numbers each, of the stored bytes and of the entry. */
+/** The sums of the first `count` records: two numbers each, of the stored bytes and of the entry; 0 past the file. */
 export function readSums(directory: StoreDirectory, count: number): Uint32Array {
   const sums = new Uint32Array(2 * count)
   if (count === 0) return sums
   const file = directory.open(SUMS_NAME, 'read')
   try {
-    file.readSync(new Uint8Array(sums.buffer), SUMS_HEADER_BYTES)
+    const bytes = Math.min(sums.byteLength, Math.max(0, file.size() - SUMS_HEADER_BYTES))
+    file.readSync(new Uint8Array(sums.buffer, 0, bytes), SUMS_HEADER_BYTES)
   } finally {
     file.close()
   }
