@@ -39,10 +39,20 @@ export async function writeJournal(
 
 /** Does a journal's writes and removes its file. Doing it again does no harm. */
 export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+  await applyJournal(files, journal, durability)
+  await removeJournal(files.directory, durability)
+}
+
+/** Does a journal's writes. */
+export async function applyJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   for (const { file, offset, bytes } of journal.writes) await (await files.get(file)).write(bytes, offset)
   if (durability === 'power') await files.sync(new Set(journal.writes.map((write) => write.file)))
-  await files.directory.remove(JOURNAL_NAME)
-  if (durability === 'power') await files.directory.sync()
+}
+
+/** Removes the journal of a store whose writes are done. */
+export async function removeJournal(directory: StoreDirectory, durability: Durability): Promise<void> {
+  await directory.remove(JOURNAL_NAME)
+  if (durability === 'power') await directory.sync()
 }
 
 /** Does a set of writes to one store: all or none. */

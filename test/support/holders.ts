@@ -16,9 +16,10 @@ export interface Holder {
   kill(): Promise<void>
 }
 
-/** Starts a process that holds the store at `path`; `appender` has appended when this returns. */
+/** Starts a process that holds the store at `path`; `appender` and `aligned` have done their work when this
+ * returns. Throws an error with the `signal` when it ends before. */
 export async function startHolder(
-  what: 'reader' | 'loader' | 'appender',
+  what: 'reader' | 'loader' | 'appender' | 'aligned',
   path: string,
   ...args: (string | number)[]
 ): Promise<Holder> {
@@ -32,7 +33,10 @@ export async function startHolder(
   }
   onTestFinished(kill)
   const line = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
-  if (line.done === true) throw new Error(`the holder ended (${(await gone).join(' ')})`)
+  if (line.done === true) {
+    const [code, signal] = await gone
+    throw Object.assign(new Error(`the holder ended (${code} ${signal})`), { signal })
+  }
   const end = async (): Promise<void> => {
     child.stdin.end()
     await gone
