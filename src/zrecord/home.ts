@@ -55,6 +55,8 @@ export class Home {
   readonly #headerBytes: Uint8Array
   #frontier: Frontier
   #seals: SealState | undefined
+  /** Records that may have a bit in `seen`. */
+  #seenRecords = 0
   #holders = 0
   #retired = false
 
@@ -183,7 +185,9 @@ export class Home {
     if (this.#sumsRoom === 0) return null
     const { memory, addresses } = this.#residence
     const { tables, seen, pages } = this.#sealPlaces
-    if (first === 0) new Uint8Array(memory.buffer, seen, MAX_RECORDS / 8).fill(0)
+    // The whole would be 2 MiB that nobody has touched.
+    if (first === 0) new Uint8Array(memory.buffer, seen, Math.ceil(this.#seenRecords / 8)).fill(0)
+    this.#seenRecords = Math.max(this.#seenRecords, summed)
     if (this.#choice.kind === 'memory') {
       const from = first === 0 ? 0 : sumPosition(Math.min(first, summed))
       loadBytes(memory, addresses[2]! + from, this.#files.sums, from, sumPosition(summed))
