@@ -38,7 +38,7 @@ export async function writeJournal(
 }
 
 /** Does a journal's writes and removes its file. Doing it again does no harm. */
-export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   await applyJournal(files, journal, durability)
   await removeJournal(files.directory, durability)
 }

@@ -16,8 +16,9 @@ import { growSparse, type WriteFiles } from './write-files.ts'
 
 /** Progress of a compact. */
 export interface CompactProgress {
-  /** Stored bytes that are in place so far, and all that there are. */
+  /** Stored bytes that were moved so far; at the end all, those that were in place before included. */
   readonly doneBytes: number
+  /** Stored bytes of all records. */
   readonly totalBytes: number
 }
 
@@ -25,6 +26,7 @@ export interface CompactProgress {
 export interface CompactOptions {
   /** Stops between two moves. The store is whole then, and a later compact goes on. */
   readonly signal?: AbortSignal
+  /** Called after every move and at the end. */
   readonly onProgress?: (progress: CompactProgress) => void
 }
 

@@ -108,7 +108,7 @@ describe('a delete', () => {
     ] as const
     for (const [indices, code, message] of cases) {
       const refused = { code, message: expect.stringContaining(message) }
-      await expect(store.delete(indices as number[])).rejects.toMatchObject(refused)
+      await expect(store.delete(indices as unknown as number[])).rejects.toMatchObject(refused)
     }
     await store.close()
     expect(fingerprint(path)).toEqual(before)
