@@ -2,8 +2,8 @@
 
 import { LoaderxError } from '../errors.ts'
 import { deleteFromAll } from '../zrecord/aligned.ts'
+import type { DeleteResult } from '../zrecord/delete.ts'
 import { type Indices, wholeIndices } from '../zrecord/indices.ts'
-import type { DeleteResult } from '../zrecord/zrecord.ts'
 import { type Dataset, partsOf } from './dataset.ts'
 
 /**

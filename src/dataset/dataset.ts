@@ -1,10 +1,12 @@
 // dataset/: a store, or several, as arrays: every record is one sample of the same dtype and shape.
 
 import { LoaderxError } from '../errors.ts'
-import type { Residency } from '../storage/residency.ts'
+import type { ZrecordOptions } from '../zrecord/arguments.ts'
+import type { DeleteResult } from '../zrecord/delete.ts'
 import type { Indices } from '../zrecord/indices.ts'
+import type { CompactOptions } from '../zrecord/maintain.ts'
 import type { StoreStats } from '../zrecord/stats.ts'
-import type { CompactOptions, DeleteResult, Zrecord } from '../zrecord/zrecord.ts'
+import type { Zrecord } from '../zrecord/zrecord.ts'
 import { bytesOf } from './bytes.ts'
 import type { DType, DTypeInfo, TypedArrayOf } from './dtype.ts'
 import { indexFromEnd, type SampleIndices, sliceIndices, toIndices } from './indexing.ts'
@@ -16,11 +18,10 @@ import type { RowInput } from './source.ts'
 import { type WriteOptions, type WriteSummary, writeDataset } from './write.ts'
 
 /** How a dataset is opened. */
-export interface DatasetOptions<D extends DType = DType> {
+export interface DatasetOptions<D extends DType = DType>
+  extends Pick<ZrecordOptions, 'residency' | 'verify' | 'durability' | 'readOnly' | 'lockTimeout'> {
   /** The dtype that is expected; another one is refused. Also gives the dataset its type. */
   readonly dtype?: D
-  /** Where the bytes live while the dataset is open. Default `'auto'`. */
-  readonly residency?: Residency
 }
 
 /** Options of one gather. */

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { isLoaderxError, LoaderxError } from '../errors.ts'
 import { SCHEMA_NAME } from '../format/limits.ts'
 import { NodeDirectory } from '../storage/files.ts'
-import type { Residency } from '../storage/residency.ts'
+import type { ZrecordOptions } from '../zrecord/arguments.ts'
 import { checkIsStore } from '../zrecord/files.ts'
 import { Zrecord } from '../zrecord/zrecord.ts'
 import { type DType, dtypeInfo } from './dtype.ts'
@@ -21,7 +21,7 @@ export function datasetDirectory(path: string): NodeDirectory {
 /** Opens the dataset at `path`. @throws as Dataset.open */
 export async function openPart(
   path: string,
-  options: { readonly dtype?: DType; readonly residency?: Residency },
+  options: Omit<ZrecordOptions, 'codec' | 'create'> & { readonly dtype?: DType },
 ): Promise<{ part: Part; schema: SampleSchema }> {
   const directory = datasetDirectory(path)
   checkIsStore(directory)
@@ -41,8 +41,8 @@ export async function openPart(
       { path: directory.path, expected: options.dtype, actual: info.name },
     )
   }
-  const { residency = 'auto' } = options
-  const store = await Zrecord.open(directory.path, { codec: schema.codec, readOnly: true, residency })
+  const { dtype: _, ...opening } = options
+  const store = await Zrecord.open(directory.path, { ...opening, codec: schema.codec, create: false })
   try {
     checkRecords(store, schema)
     return { part: { store, dtype: info, start: 0, length: store.length }, schema }

@@ -19,6 +19,11 @@ const MAGIC = 0x4345525a
 /** The version of the format that is read and written. */
 export const FORMAT_VERSION = 1
 
+/** Whether two headers say the same. */
+export function sameHeader(a: Header, b: Header): boolean {
+  return a.length === b.length && a.tailChunk === b.tailChunk && a.tailOffset === b.tailOffset
+}
+
 /** The 16 bytes of `header`. */
 export function encodeHeader(header: Header): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES)

@@ -23,9 +23,9 @@ export interface PlannedWrite {
 }
 
 /** What the journal's writes are part of. */
-export const JOURNAL_OPERATIONS = ['delete', 'compact', 'repair', 'deleteAligned'] as const
+const JOURNAL_OPERATIONS = ['delete', 'compact', 'repair', 'deleteAligned'] as const
 /** One of {@link JOURNAL_OPERATIONS}. */
-export type JournalOperation = (typeof JOURNAL_OPERATIONS)[number]
+type JournalOperation = (typeof JOURNAL_OPERATIONS)[number]
 
 /** Stores that change together: all of them or none. */
 export interface JournalGroup {

@@ -52,8 +52,8 @@ export function decodeSumsHeader(bytes: Uint8Array, crc32: Crc32): Header | unde
 }
 
 /**
- * Whether sums stamped with `stamp` may be believed for a store whose header is `now`, record by record, where the
- * table entry still has its sum. A store that became shorter was changed by another writer, which may have moved other
+ * Whether sums stamped with `stamp` may be believed for a store whose header is `now`: those of the records that the
+ * stamp counts, where the table entry still has its sum. A store that became shorter was changed by another writer, which may have moved other
  * bytes to the very address that an entry names.
  */
 export function stampCovers(stamp: Header, now: Header): boolean {

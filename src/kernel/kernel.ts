@@ -45,8 +45,8 @@ export interface KernelExports {
   /**
    * Checks the stored bytes of a resolved plan, found at `base + offset`, against the sums of their records: 8 bytes an
    * index (CRC-32 of the stored bytes, CRC-32 of the entry) at `sums`, for the first `summed` indices. A record whose
-   * entry has another sum is left alone. `seen` holds a bit an index: set ones are skipped, checked ones get it; 0
-   * checks all.
+   * entry has another sum is left alone, unless `exact` is 1 and it has sums (not two zeros): then its bytes are checked
+   * all the same. `seen` holds a bit an index: set ones are skipped, checked ones get it; 0 checks all.
    * @returns -1, or the position of the first record whose bytes are not those that were summed
    */
   checkSums(
@@ -58,6 +58,7 @@ export interface KernelExports {
     sums: number,
     summed: number,
     seen: number,
+    exact: number,
   ): number
   /**
    * Converts `n` (below 2^31) elements of type `from` to type `to`. Integers are checked for range; floats become

@@ -4,12 +4,13 @@
 import { randomUUID } from 'node:crypto'
 import { LoaderxError } from '../errors.ts'
 import { JOURNAL_NAME, type Journal } from '../format/journal.ts'
-import { finishJournal, writeJournal } from './journal.ts'
+import { type DeleteResult, deleteResult } from './delete.ts'
+import { applyJournal, removeJournal, writeJournal } from './journal.ts'
 import { journalDelete } from './maintain.ts'
 import { crc32 } from './sums.ts'
 import type { WriteFiles } from './write-files.ts'
 import type { StoreWriting } from './writing.ts'
-import { type DeleteResult, writingOf, type Zrecord } from './zrecord.ts'
+import { writingOf, type Zrecord } from './zrecord.ts'
 
 interface Member {
   readonly writing: StoreWriting
@@ -65,8 +66,7 @@ async function deleteTogether(members: readonly Member[], targets: ArrayLike<num
   for (const member of members) {
     const { plan, journal } = await journalDelete(member.files, targets, group)
     planned.push({ member, journal })
-    const moves = Array.from(plan.slots, (to, i) => [plan.sources[i]!, to] as const)
-    result = { length: plan.length, removed: journal.before.length - plan.length, moves }
+    result = deleteResult(plan)
   }
   if (result!.removed === 0) return result!
   const prepared: Member[] = []
@@ -79,6 +79,8 @@ async function deleteTogether(members: readonly Member[], targets: ArrayLike<num
     for (const { files } of prepared) await files.directory.remove(JOURNAL_NAME)
     throw error
   }
-  for (const { member, journal } of planned) await finishJournal(member.files, journal, member.writing.durability)
+  // A journal stays until all stores are done: whichever of them is opened in between says what happened.
+  for (const { member, journal } of planned) await applyJournal(member.files, journal, member.writing.durability)
+  for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
   return result!
 }

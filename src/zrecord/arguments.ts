@@ -24,7 +24,10 @@ export interface ZrecordOptions {
   readonly codec?: Codec
   /** Make an empty store when there is none at the path, with missing parent directories. Default false. */
   readonly create?: boolean
-  /** Refuse appends. Default false. Opening never writes, so a store on a read-only disk opens either way. */
+  /**
+   * Refuse appends, deletes and compacts. Default false. Opening writes nothing unless a process died in a delete or a
+   * compact, so a store on a read-only disk opens either way.
+   */
   readonly readOnly?: boolean
   /** Where the bytes live while the store is open. Default `'auto'`. */
   readonly residency?: Residency
@@ -34,7 +37,7 @@ export interface ZrecordOptions {
   readonly durability?: Durability
   /**
    * Milliseconds to wait while others hold the store in a way that excludes what is asked: for an append by default
-   * 10,000, for a delete or a compact by default 0.
+   * 10,000, to open, to delete or to compact by default 0.
    */
   readonly lockTimeout?: number
 }

@@ -5,11 +5,27 @@ import { LoaderxError } from '../errors.ts'
 
 /** What a delete changes. */
 export interface DeletePlan {
-  /** Records left. */
+  /** Records left, and records removed. */
   readonly length: number
+  readonly removed: number
   /** For each slot below `length` that gets another record: the slot, and the slot that had the record before. */
   readonly slots: Uint32Array
   readonly sources: Uint32Array
+}
+
+/** What a delete did. */
+export interface DeleteResult {
+  /** Records left. */
+  readonly length: number
+  /** Records removed; an index that was given twice counts once. */
+  readonly removed: number
+  /** Records that have another index now, as pairs (index before, index now). All others kept theirs. */
+  readonly moves: readonly (readonly [from: number, to: number])[]
+}
+
+/** A plan as callers see it. */
+export function deleteResult({ length, removed, slots, sources }: DeletePlan): DeleteResult {
+  return { length, removed, moves: Array.from(slots, (to, i) => [sources[i]!, to] as const) }
 }
 
 /**
@@ -37,6 +53,7 @@ export function planDelete(length: number, targets: ArrayLike<number>, path: str
   const kept = [...origin].filter(([slot]) => slot < left).sort(([a], [b]) => a - b)
   return {
     length: left,
+    removed: length - left,
     slots: Uint32Array.from(kept, ([slot]) => slot),
     sources: Uint32Array.from(kept, ([, source]) => source),
   }

@@ -55,6 +55,8 @@ export class Home {
   readonly #headerBytes: Uint8Array
   #frontier: Frontier
   #seals: SealState | undefined
+  /** Records that may have a bit in `seen`. */
+  #seenRecords = 0
   #holders = 0
   #retired = false
 
@@ -178,12 +180,14 @@ export class Home {
   /** Reads the sums from record `first` on; null where they need a place that this home does not have. */
   #readSeals(first: number, frontier: Frontier): SealState | undefined | null {
     if (this.#verify === 'never') return undefined
-    const { summed } = readSumsState(this.#files.directory, frontier.header)
+    const { summed, exact } = readSumsState(this.#files.directory, frontier.header)
     if (summed === 0) return undefined
     if (this.#sumsRoom === 0) return null
     const { memory, addresses } = this.#residence
     const { tables, seen, pages } = this.#sealPlaces
-    if (first === 0) new Uint8Array(memory.buffer, seen, MAX_RECORDS / 8).fill(0)
+    // The whole would be 2 MiB that nobody has touched.
+    if (first === 0) new Uint8Array(memory.buffer, seen, Math.ceil(this.#seenRecords / 8)).fill(0)
+    this.#seenRecords = Math.max(this.#seenRecords, summed)
     if (this.#choice.kind === 'memory') {
       const from = first === 0 ? 0 : sumPosition(Math.min(first, summed))
       loadBytes(memory, addresses[2]! + from, this.#files.sums, from, sumPosition(summed))
@@ -192,7 +196,7 @@ export class Home {
       const firstStale = first === 0 ? 0 : Math.floor(sumPosition(first) / WASM_PAGE)
       new Uint8Array(memory.buffer, pages, SUM_PAGES).fill(0, firstStale)
     }
-    return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, seen, pages }
+    return { mode: this.#verify, tables, sums: addresses[2]! + SUMS_HEADER_BYTES, summed, exact, seen, pages }
   }
 
   /** Reads the table from record `first` and the records from byte `from` (or, in windows, those records' bytes). */

@@ -2,7 +2,7 @@
 // appears by a rename; a process that dies later leaves it for the next one to finish.
 
 import { LoaderxError } from '../errors.ts'
-import type { Header } from '../format/header.ts'
+import { sameHeader } from '../format/header.ts'
 import { decodeJournal, encodeJournal, JOURNAL_NAME, JOURNAL_NEW_NAME, type Journal } from '../format/journal.ts'
 import type { Crc32 } from '../format/sums.ts'
 import type { StoreDirectory } from '../storage/files.ts'
@@ -38,11 +38,21 @@ export async function writeJournal(
 }
 
 /** Does a journal's writes and removes its file. Doing it again does no harm. */
-export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+  await applyJournal(files, journal, durability)
+  await removeJournal(files.directory, durability)
+}
+
+/** Does a journal's writes. */
+export async function applyJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   for (const { file, offset, bytes } of journal.writes) await (await files.get(file)).write(bytes, offset)
   if (durability === 'power') await files.sync(new Set(journal.writes.map((write) => write.file)))
-  await files.directory.remove(JOURNAL_NAME)
-  if (durability === 'power') await files.directory.sync()
+}
+
+/** Removes the journal of a store whose writes are done. */
+export async function removeJournal(directory: StoreDirectory, durability: Durability): Promise<void> {
+  await directory.remove(JOURNAL_NAME)
+  if (durability === 'power') await directory.sync()
 }
 
 /** Does a set of writes to one store: all or none. */
@@ -76,7 +86,7 @@ export function readJournal(directory: StoreDirectory, crc32: Crc32): Journal | 
 export async function recoverJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   const { path } = files.directory
   const now = readHeader(await files.meta)
-  if (!same(now, journal.before) && !same(now, journal.after)) {
+  if (!sameHeader(now, journal.before) && !sameHeader(now, journal.after)) {
     throw new LoaderxError(
       'LOADERX_CORRUPT_STORE',
       `${path} was changed by another writer after a ${journal.operation} in it was interrupted, so that cannot be finished; restore the store from a copy, or run repair`,
@@ -84,8 +94,4 @@ export async function recoverJournal(files: WriteFiles, journal: Journal, durabi
     )
   }
   await finishJournal(files, journal, durability)
-}
-
-function same(a: Header, b: Header): boolean {
-  return a.length === b.length && a.tailChunk === b.tailChunk && a.tailOffset === b.tailOffset
 }

@@ -11,21 +11,23 @@ import { type MoveStep, physicalOrder, planMoves } from './compact-plan.ts'
 import { type DeletePlan, planDelete } from './delete.ts'
 import { type Frontier, readFrontier } from './frontier.ts'
 import { type Durability, writeTogether } from './journal.ts'
-import { clearStaleSums, crc32, readSums, readSumsState } from './sums.ts'
+import { crc32, readSums, readSumsState, sealedRecords, settleSums } from './sums.ts'
 import { growSparse, type WriteFiles } from './write-files.ts'
 
 /** Progress of a compact. */
 export interface CompactProgress {
-  /** Stored bytes that are in place so far, and all that there are. */
+  /** Stored bytes that were moved so far; at the end all, those that were in place before included. */
   readonly doneBytes: number
+  /** Stored bytes of all records. */
   readonly totalBytes: number
 }
 
-/** How maintenance is carried out. */
-export interface MaintainOptions {
-  readonly durability: Durability
-  readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((progress: CompactProgress) => void) | undefined
+/** Options of a compact. */
+export interface CompactOptions {
+  /** Stops between two moves. The store is whole then, and a later compact goes on. */
+  readonly signal?: AbortSignal
+  /** Called after every move and at the end. */
+  readonly onProgress?: (progress: CompactProgress) => void
 }
 
 /** A store's table and sums in memory, changed together with the files. */
@@ -33,9 +35,10 @@ interface Loaded {
   readonly frontier: Frontier
   readonly meta: Uint8Array
   readonly view: DataView
-  /** Sums of the first `summed` records; what another writer changed among them does not fit its entry. */
+  /** Sums of the first `summed` records, which are all where there is a sums.zr; zeros where a record has none. */
   readonly sums: Uint32Array
   readonly summed: number
+  readonly hasSums: boolean
 }
 
 async function load(files: WriteFiles): Promise<Loaded> {
@@ -43,10 +46,13 @@ async function load(files: WriteFiles): Promise<Loaded> {
   const frontier = readFrontier(files.directory, meta)
   const bytes = new Uint8Array(entryPosition(frontier.header.length))
   await meta.read(bytes, 0)
-  const state = readSumsState(files.directory, frontier.header)
-  await clearStaleSums(files, state)
-  const sums = readSums(files.directory, state.summed)
-  return { frontier, meta: bytes, view: new DataView(bytes.buffer), sums, summed: state.summed }
+  const { header } = frontier
+  const state = readSumsState(files.directory, header)
+  await settleSums(files, header, state)
+  const summed = state.present ? header.length : 0
+  if (state.present) await files.get(SUMS_NAME)
+  const sums = readSums(files.directory, summed)
+  return { frontier, meta: bytes, view: new DataView(bytes.buffer), sums, summed, hasSums: state.present }
 }
 
 /** Contiguous parts of an array of items that changed, as writes; a few unchanged ones between are written along. */
@@ -81,7 +87,7 @@ function tableWrites(store: Loaded, changed: Uint32Array): PlannedWrite[] {
 
 function headerWrites(store: Loaded, after: Header): PlannedWrite[] {
   const writes = [{ file: META_NAME, offset: 0, bytes: encodeHeader(after) }]
-  if (store.summed > 0) writes.push({ file: SUMS_NAME, offset: 0, bytes: encodeSumsHeader(after, crc32) })
+  if (store.hasSums) writes.push({ file: SUMS_NAME, offset: 0, bytes: encodeSumsHeader(after, crc32) })
   return writes
 }
 
@@ -119,12 +125,15 @@ export async function deleteRecords(
   durability: Durability,
 ): Promise<DeletePlan> {
   const { plan, journal } = await journalDelete(files, targets)
-  if (plan.length !== journal.before.length) await writeTogether(files, journal, crc32, durability)
+  if (plan.removed > 0) await writeTogether(files, journal, crc32, durability)
   return plan
 }
 
 /** Moves records together and gives the space behind them back. Interrupted anywhere, it can be run again. */
-export async function compactRecords(files: WriteFiles, options: MaintainOptions): Promise<void> {
+export async function compactRecords(
+  files: WriteFiles,
+  options: CompactOptions & { readonly durability: Durability },
+): Promise<void> {
   const { signal, onProgress, durability } = options
   signal?.throwIfAborted()
   const { path } = files.directory
@@ -140,6 +149,7 @@ export async function compactRecords(files: WriteFiles, options: MaintainOptions
   await (await files.meta).read(table, 0)
   const { order, liveBytes } = physicalOrder(new DataView(table.buffer), header.length, limits, path, 'compacted')
   const store = await load(files)
+  checkEntries(store, path)
   const moves = planMoves(store.view, order)
   let moved = 0
   let step = moves.next()
@@ -155,6 +165,18 @@ export async function compactRecords(files: WriteFiles, options: MaintainOptions
   await writeTogether(files, journal, crc32, durability)
   await giveBackSpace(files, after)
   onProgress?.({ doneBytes: liveBytes, totalBytes: liveBytes })
+}
+
+/** Moving a record by a damaged entry would give wrong bytes a right sum's place. @throws LOADERX_CORRUPT_STORE */
+function checkEntries({ meta, sums, summed }: Loaded, path: string): void {
+  const sealed = sealedRecords(meta, sums, summed)
+  const index = sealed.findIndex((one, i) => one === 0 && (sums[2 * i] !== 0 || sums[2 * i + 1] !== 0))
+  if (index < 0) return
+  throw new LoaderxError(
+    'LOADERX_CORRUPT_STORE',
+    `${path} cannot be compacted: the table entry of record ${index} is not the one that was written (its checksum differs); verify the store, and restore it from a copy`,
+    { path, index },
+  )
 }
 
 async function moveRecords(files: WriteFiles, store: Loaded, step: MoveStep, durability: Durability): Promise<void> {

@@ -21,6 +21,8 @@ export interface SealState {
   readonly sums: number
   /** Records that have sums. */
   readonly summed: number
+  /** Whether nobody else changed the store since: then an entry that was not summed is damaged. */
+  readonly exact: boolean
   /** A bit for each record: whether it has been checked. */
   readonly seen: number
   /** For `file`: one byte for each 64 KiB of sums.zr, 1 when it has been read to its place. */
@@ -39,7 +41,7 @@ function mismatch({ path, plan, indexAt }: SealBatch, i: number, expected: numbe
   const hex = (sum: number) => (sum >>> 0).toString(16).padStart(8, '0')
   return new LoaderxError(
     'LOADERX_CORRUPT_RECORD',
-    `record ${index} of ${path} is damaged: the checksum of its stored bytes is ${hex(actual)}, but ${hex(expected)} was written (chunk ${plan.chunk(i)}, byte ${plan.offset(i)}); restore the store from a copy, or remove the record with repair`,
+    `record ${index} of ${path} is damaged: the checksum of its stored bytes is ${hex(actual)}, but ${hex(expected)} was written (chunk ${plan.chunk(i)}, byte ${plan.offset(i)}); restore the store from a copy, remove the record with repair, or, when another program wrote it anew in the same place, seal the store with verify`,
     {
       path,
       index,
@@ -60,9 +62,9 @@ export function checkInMemory(
   batch: SealBatch,
   at: { readonly list: number; readonly plan: number; readonly base: number },
 ): void {
-  const { tables, sums, summed } = seals
+  const { tables, sums, summed, exact } = seals
   const seen = seals.mode === 'always' ? 0 : seals.seen
-  const bad = kernel.checkSums(tables, at.list, at.plan, batch.plan.length, at.base, sums, summed, seen)
+  const bad = kernel.checkSums(tables, at.list, at.plan, batch.plan.length, at.base, sums, summed, seen, Number(exact))
   if (bad < 0) return
   const { plan } = batch
   const expected = new DataView(memory.buffer).getUint32(sums + 8 * batch.indexAt(bad), true)
@@ -85,7 +87,8 @@ export function checkRecord(
   const bit = 1 << (index & 7)
   if (seals.mode === 'first' && (Atomics.load(flags, 0) & bit) !== 0) return
   const view = new DataView(memory.buffer, seals.sums + 8 * index, 8)
-  if (crc32(batch.plan.entryBytes(i)) !== view.getUint32(4, true)) return
+  const known = crc32(batch.plan.entryBytes(i)) === view.getUint32(4, true)
+  if (!known && (!seals.exact || view.getBigUint64(0) === 0n)) return
   const actual = crc32(bytes.subarray(at, at + batch.plan.phys(i)))
   const expected = view.getUint32(0, true)
   if (actual !== expected) throw mismatch(batch, i, expected, actual)

@@ -21,9 +21,11 @@ export interface StoreStats {
   readonly reclaimable: number
   /** What the store's files take on the disk. */
   readonly allocatedBytes: number
-  /** Records stored as they are, deflated, and with an unknown codec. */
+  /** Records stored as they are. */
   readonly raw: number
+  /** Records stored deflated. */
   readonly flate: number
+  /** Records with a codec that does not exist: they are damaged. */
   readonly unknown: number
   /** Records without a checksum of their present bytes: another program wrote them, or they are older than sums.zr. */
   readonly unsealed: number

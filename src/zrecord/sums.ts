@@ -1,7 +1,9 @@
 // zrecord/: the sums of a store's records as this process has them: read once, kept beside the table, written with every
 // change. What another writer changed is recognised by the entry's sum and never believed.
 
-import type { Header } from '../format/header.ts'
+import { entryPosition } from '../format/entry.ts'
+import { type Header, sameHeader } from '../format/header.ts'
+import { ENTRY_BYTES } from '../format/limits.ts'
 import {
   type Crc32,
   decodeSumsHeader,
@@ -23,45 +25,71 @@ export const crc32: Crc32 = (bytes) => checksums().crc32(bytes)
 export interface SumsState {
   /** Records, from 0, that have sums; 0 when there are none, or none that may be believed. */
   readonly summed: number
-  /** Whether the file has sums that must not be believed and must be cleared before new ones are added. */
-  readonly stale: boolean
+  /** Whether the sums are up to date: nobody else changed the store since. */
+  readonly exact: boolean
+  /** Whether the file is there. */
+  readonly present: boolean
 }
 
 /** Looks at sums.zr for a store whose header is `header`. */
 export function readSumsState(directory: StoreDirectory, header: Header): SumsState {
   const facts = directory.look(SUMS_NAME)
-  if (facts === undefined || !facts.plain || facts.bytes === 0) return { summed: 0, stale: false }
+  if (facts === undefined || !facts.plain) return { summed: 0, exact: false, present: false }
   const file = directory.open(SUMS_NAME, 'read')
   try {
     const bytes = new Uint8Array(Math.min(SUMS_HEADER_BYTES, file.size()))
     file.readSync(bytes, 0)
     const stamp = decodeSumsHeader(bytes, crc32)
-    if (stamp === undefined || !stampCovers(stamp, header)) return { summed: 0, stale: true }
+    if (stamp === undefined || !stampCovers(stamp, header)) return { summed: 0, exact: false, present: true }
     const room = Math.floor((file.size() - SUMS_HEADER_BYTES) / SUM_BYTES)
-    return { summed: Math.min(header.length, room), stale: false }
+    // What lies behind the stamp may be left of an append that never happened.
+    return { summed: Math.min(stamp.length, room), exact: sameHeader(stamp, header), present: true }
   } finally {
     file.close()
   }
 }
 
-/** The sums of the first `count` records: two numbers each, of the stored bytes and of the entry. */
+/** The sums of the first `count` records: two numbers each, of the stored bytes and of the entry; 0 past the file. */
 export function readSums(directory: StoreDirectory, count: number): Uint32Array {
   const sums = new Uint32Array(2 * count)
   if (count === 0) return sums
   const file = directory.open(SUMS_NAME, 'read')
   try {
-    file.readSync(new Uint8Array(sums.buffer), SUMS_HEADER_BYTES)
+    const bytes = Math.min(sums.byteLength, Math.max(0, file.size() - SUMS_HEADER_BYTES))
+    file.readSync(new Uint8Array(sums.buffer, 0, bytes), SUMS_HEADER_BYTES)
   } finally {
     file.close()
   }
   return sums
 }
 
-/** Forgets all sums, where the file has some that must not be believed. */
-export async function clearStaleSums(files: WriteFiles, state: SumsState): Promise<void> {
-  if (!state.stale) return
-  await (await files.get(SUMS_NAME)).truncate(0)
-  files.drop(SUMS_NAME)
+/** Bytes that are read and written together. */
+const BLOCK_RECORDS = 65536
+
+/**
+ * Before the sums are brought up to date after another writer changed the store: forgets those that belong to other
+ * entries than the table has now, so that none of them counts later. A mapped file must not be cut, so zeros are
+ * written.
+ */
+export async function settleSums(files: WriteFiles, header: Header, state: SumsState): Promise<void> {
+  if (state.exact || !state.present) return
+  const file = await files.get(SUMS_NAME)
+  const meta = await files.meta
+  for (let first = 0; first < header.length; first += BLOCK_RECORDS) {
+    const count = Math.min(BLOCK_RECORDS, header.length - first)
+    const known = Math.max(0, Math.min(count, state.summed - first))
+    const sums = new Uint32Array(2 * count)
+    const bytes = new Uint8Array(sums.buffer)
+    if (known > 0) {
+      const entries = new Uint8Array(ENTRY_BYTES * known)
+      await file.read(bytes.subarray(0, SUM_BYTES * known), sumPosition(first))
+      await meta.read(entries, entryPosition(first))
+      const now = new Uint32Array(2 * known)
+      checksums().entries(entries, now)
+      for (let i = 0; i < known; i++) if (now[2 * i + 1] !== sums[2 * i + 1]) sums.fill(0, 2 * i, 2 * i + 2)
+    }
+    await file.write(bytes, sumPosition(first))
+  }
 }
 
 /** Writes the sums of records from `first` on. */

@@ -26,6 +26,8 @@ function fullBytes(name: string): number {
 export class WriteFiles {
   readonly directory: StoreDirectory
   readonly #open = new Map<string, StoreFile>()
+  /** Whether names in the directory may not be on the disk yet: those that this made, or whoever made the store. */
+  #newNames = true
 
   constructor(directory: StoreDirectory) {
     this.directory = directory
@@ -35,7 +37,9 @@ export class WriteFiles {
   async get(name: string): Promise<StoreFile> {
     const known = this.#open.get(name)
     if (known !== undefined) return known
-    const file = this.directory.open(name, this.directory.look(name) === undefined ? 'create' : 'write')
+    const isMissing = this.directory.look(name) === undefined
+    const file = this.directory.open(name, isMissing ? 'create' : 'write')
+    this.#newNames ||= isMissing
     this.#open.set(name, file)
     await growSparse(file, fullBytes(name))
     return file
@@ -55,9 +59,11 @@ export class WriteFiles {
     this.#open.delete(name)
   }
 
-  /** Flushes the named files, or all that were opened: meta.zr last, because it makes the others visible. */
+  /** Flushes the named files, or all that were opened, and their names: meta.zr last, as it makes the others visible. */
   async sync(names: Iterable<string> = this.#open.keys()): Promise<void> {
     const sorted = [...names].sort((a, b) => Number(a === META_NAME) - Number(b === META_NAME))
+    if (this.#newNames) await this.directory.sync()
+    this.#newNames = false
     for (const name of sorted) await this.#open.get(name)?.sync()
   }
 

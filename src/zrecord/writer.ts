@@ -16,7 +16,7 @@ import { type Frontier, readFrontier } from './frontier.ts'
 import type { Durability } from './journal.ts'
 import { type Placement, placeRecords } from './placement.ts'
 import { type RecordSource, type SourceSlice, sliceBlock, sliceSource } from './source.ts'
-import { clearStaleSums, readSumsState, stampSums, writeSums } from './sums.ts'
+import { readSumsState, settleSums, stampSums, writeSums } from './sums.ts'
 import type { WriteFiles } from './write-files.ts'
 
 /** How records are stored: as they are, or deflated where that makes them smaller. */
@@ -83,14 +83,18 @@ export class RecordWriter {
     const next: Header = { tailChunk: place.chunk, tailOffset: place.offset, length: header.length + source.count }
     const table = new Uint8Array(entries.buffer)
     checksums().entries(table, sums)
-    await clearStaleSums(this.#files, readSumsState(this.#directory, header))
+    await settleSums(this.#files, header, readSumsState(this.#directory, header))
     await writeSums(this.#files, header.length, sums)
     await this.#flush(written)
     await meta.write(table, entryPosition(header.length))
     await this.#flush([META_NAME])
     await meta.write(encodeHeader(next), 0)
     await this.#flush([META_NAME])
-    await stampSums(this.#files, next)
+    try {
+      await stampSums(this.#files, next)
+    } catch {
+      // The records are in the store, and without the stamp they are only not sealed.
+    }
     return { before: header, after: next }
   }
 

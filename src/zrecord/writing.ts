@@ -9,7 +9,8 @@ import { acquireLock, type Lock, type LockRole } from '../storage/lock.ts'
 import type { DeletePlan } from './delete.ts'
 import type { Durability } from './journal.ts'
 import type { LiveStore } from './live.ts'
-import { compactRecords, deleteRecords, type MaintainOptions } from './maintain.ts'
+import { type CompactOptions, compactRecords, deleteRecords } from './maintain.ts'
+import { checkFinished, finishJournalOf } from './recover.ts'
 import type { RecordSource } from './source.ts'
 import { takeTurn } from './turns.ts'
 import { WriteFiles } from './write-files.ts'
@@ -58,6 +59,7 @@ export class StoreWriting {
       const mine =
         lock && (await acquireLock(this.path, 'append', 'append', { timeout: lockTimeout, ...(signal && { signal }) }))
       try {
+        checkFinished(this.#directory)
         this.#writer ??= new RecordWriter(this.#open(), durability)
         const appended = await this.#writer.append(source, codec, signal)
         try {
@@ -76,7 +78,7 @@ export class StoreWriting {
     return this.alone('delete', (files) => deleteRecords(files, targets, this.durability))
   }
 
-  compact(options: Omit<MaintainOptions, 'durability'>): Promise<void> {
+  compact(options: CompactOptions): Promise<void> {
     return this.alone('compact', (files) => compactRecords(files, { ...options, durability: this.durability }))
   }
 
@@ -118,6 +120,7 @@ export class StoreWriting {
       this.#maintenance = role
       try {
         await quiet()
+        await finishJournalOf(this.#open(), { readOnly: false, durability: this.durability })
         return await work(this.#open())
       } finally {
         this.#writer?.forgetTable()

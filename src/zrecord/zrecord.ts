@@ -2,33 +2,27 @@
 
 import { resolve as absolute } from 'node:path'
 import { LoaderxError } from '../errors.ts'
-import { META_NAME } from '../format/limits.ts'
 import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
 import { acquireLockSync, type Lock } from '../storage/lock.ts'
-import { chooseResidency, type Residency } from '../storage/residency.ts'
 import {
   type AppendOptions,
   appendArguments,
-  checkChoice,
   checkCodec,
   checkLayout,
   checkPath,
   type ZrecordOptions,
 } from './arguments.ts'
-import { createStore } from './create.ts'
-import { checkIsStore, StoreFiles } from './files.ts'
+import { type DeleteResult, deleteResult } from './delete.ts'
+import type { StoreFiles } from './files.ts'
 import type { HeldStore } from './home.ts'
 import { type Indices, wholeIndices } from './indices.ts'
-import type { Durability } from './journal.ts'
 import { LiveStore } from './live.ts'
-import type { CompactProgress } from './maintain.ts'
+import type { CompactOptions } from './maintain.ts'
+import { type Opened, type OpenOptions, openWith } from './opening.ts'
 import type { Layout } from './plan.ts'
 import type { GatherBounds } from './reader-state.ts'
-import { finishInterrupted } from './recover.ts'
-import type { VerifyMode } from './seals.ts'
 import { asBytes, type Bytes, type RaggedLayout } from './source.ts'
 import { readStats, type StoreStats } from './stats.ts'
-import { MAX_WINDOW_BYTES, roundWindow } from './windows.ts'
 import type { Codec } from './writer.ts'
 import { StoreWriting } from './writing.ts'
 
@@ -42,75 +36,8 @@ export let gatherExactlySync: (...args: ExactGather) => void
 type ExactGather = [store: Zrecord, indices: Indices, into: Uint8Array, layout: Layout, bytes: number]
 
 /** Internal: opens a store in any directory, with windows of another size, or without locks. */
-export async function openStore(
-  directory: StoreDirectory,
-  options: ZrecordOptions & { readonly windowBytes?: number; readonly locking?: boolean } = {},
-): Promise<Zrecord> {
-  const {
-    codec = 'flate',
-    create = false,
-    readOnly = false,
-    residency = 'auto',
-    verify = 'first',
-    durability = 'process',
-    lockTimeout,
-    windowBytes = MAX_WINDOW_BYTES,
-    locking = true,
-  } = options
-  checkCodec(codec)
-  checkChoice('verify', verify, ['first', 'always', 'never'])
-  checkChoice('durability', durability, ['process', 'power'])
-  // Misuse is refused before anything is made.
-  chooseResidency(residency, 0, directory.path)
-  if (create && readOnly) {
-    const message = 'create and readOnly exclude each other; leave one out'
-    throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { path: directory.path })
-  }
-  const isMissing = create && directory.look(META_NAME) === undefined
-  const unmake = isMissing ? await createStore(directory) : undefined
-  const files = new StoreFiles(directory)
-  let lock: Lock | undefined
-  try {
-    checkIsStore(directory)
-    await finishInterrupted(directory, { readOnly, locking, durability })
-    if (locking) lock = acquireLockSync(directory.path, 'shared', 'reader')
-    const opened = { codec, readOnly, residency, verify, windowBytes: roundWindow(windowBytes) }
-    return new Zrecord(files, { ...opened, durability, lock, lockTimeout })
-  } catch (error) {
-    lock?.release()
-    files.close()
-    await unmake?.()
-    throw error
-  }
-}
-
-interface Opened {
-  readonly codec: Codec
-  readonly readOnly: boolean
-  readonly residency: Residency
-  readonly verify: VerifyMode
-  readonly durability: Durability
-  readonly windowBytes: number
-  /** The handle's own lock; none where the store is not locked at all. */
-  readonly lock: Lock | undefined
-  readonly lockTimeout: number | undefined
-}
-
-/** What a delete did. */
-export interface DeleteResult {
-  /** Records left. */
-  readonly length: number
-  /** Records removed; an index that was given twice counts once. */
-  readonly removed: number
-  /** Records that have another index now, as pairs (index before, index now). All others kept theirs. */
-  readonly moves: readonly (readonly [from: number, to: number])[]
-}
-
-/** Options of a compact. */
-export interface CompactOptions {
-  /** Stops between two moves. The store is whole then, and a later compact goes on. */
-  readonly signal?: AbortSignal
-  readonly onProgress?: (progress: CompactProgress) => void
+export async function openStore(directory: StoreDirectory, options: OpenOptions = {}): Promise<Zrecord> {
+  return openWith(directory, options, (files, opened) => new Zrecord(files, opened))
 }
 
 /**
@@ -232,10 +159,8 @@ export class Zrecord {
   async delete(indices: Indices): Promise<DeleteResult> {
     this.#checkWritable()
     const targets = wholeIndices(indices)
-    const before = this.length
     const plan = await this.#track(this.#writes, this.#writing.delete(targets))
-    const moves = Array.from(plan.slots, (to, i) => [plan.sources[i]!, to] as const)
-    return { length: plan.length, removed: before - plan.length, moves }
+    return deleteResult(plan)
   }
 
   /**

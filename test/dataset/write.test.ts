@@ -46,7 +46,7 @@ describe('Dataset.write', () => {
   test('makes parent directories, the schema and the store, and says what it did', async () => {
     const path = fresh()
     expect(await Dataset.write(path, rows(5))).toEqual({ rows: 5, bytes: 20, length: 5 })
-    expect(readdirSync(path).sort()).toEqual(['0.zr', 'meta.zr', 'schema.json'])
+    expect(readdirSync(path).sort()).toEqual(['0.zr', 'meta.zr', 'schema.json', 'sums.zr'])
     expect(readFileSync(join(path, 'schema.json'), 'utf8')).toBe(
       '{\n  "format": "loaderx-zrecord",\n  "version": 1,\n  "dtype": "<u2",\n  "shape": [\n    2\n  ],\n  "codec": "flate"\n}\n',
     )

@@ -74,6 +74,11 @@ export class RecordedDirectory implements StoreDirectory {
     await this.#real.remove(name)
   }
 
+  sync: StoreDirectory['sync'] = async () => {
+    this.#note('sync')
+    await this.#real.sync()
+  }
+
   make: StoreDirectory['make'] = async () => {
     this.#note('make')
     return this.#real.make()

@@ -123,7 +123,7 @@ describe('making', () => {
       }),
     )
     expect(stores.map((store) => store.length)).toEqual(new Array(8).fill(8))
-    expect(readdirSync(path).sort()).toEqual(['0.zr', 'meta.zr'])
+    expect(readdirSync(path).sort()).toEqual(['0.zr', 'meta.zr', 'sums.zr'])
     await Promise.all(stores.map((store) => store.close()))
   })
 
@@ -179,6 +179,7 @@ describe('a trimmed store', () => {
       '0.zr 4294967296',
       'meta.zr 268435472',
       expect.stringContaining('schema.json'),
+      'sums.zr 134217760',
     ])
   })
 

@@ -9,6 +9,7 @@ import { nearlyFullStore, tempDir } from '../support/stores.ts'
 import { readHeader } from '../support/table.ts'
 
 const META = 16 + 2 ** 28
+const SUMS = 32 + 2 ** 27
 const noSpace = (): Error => Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
 
 async function makeStore() {
@@ -18,7 +19,7 @@ async function makeStore() {
 }
 
 describe('an append', () => {
-  it('writes each contiguous run with one call: bytes, then entries, then the header', async () => {
+  it('writes each contiguous run with one call: bytes and sums, then entries, then the header, then the stamp', async () => {
     const { directory, store } = await makeStore()
     expect(directory.takeChanges()).toEqual([
       'make',
@@ -30,11 +31,25 @@ describe('an append', () => {
       'rename meta.zr.new meta.zr',
     ])
     await store.append(noise(100_000, 1), 100)
-    expect(directory.takeChanges()).toEqual(['write 0.zr 0+100000', 'write meta.zr 16+16000', 'write meta.zr 0+16'])
+    expect(directory.takeChanges()).toEqual([
+      'write 0.zr 0+100000',
+      'open sums.zr create',
+      `truncate sums.zr ${SUMS}`,
+      'write sums.zr 32+8000',
+      'write meta.zr 16+16000',
+      'write meta.zr 0+16',
+      'write sums.zr 0+32',
+    ])
     await store.append([noise(10, 1), noise(20, 2)])
-    expect(directory.takeChanges()).toEqual(['write 0.zr 100000+30', 'write meta.zr 16016+32', 'write meta.zr 0+16'])
+    expect(directory.takeChanges()).toEqual([
+      'write 0.zr 100000+30',
+      'write sums.zr 8032+16',
+      'write meta.zr 16016+32',
+      'write meta.zr 0+16',
+      'write sums.zr 0+32',
+    ])
     await store.sync()
-    expect(directory.takeChanges()).toEqual(['sync 0.zr', 'sync meta.zr'])
+    expect(directory.takeChanges()).toEqual(['sync', 'sync 0.zr', 'sync sums.zr', 'sync meta.zr'])
     await store.close()
     expect(directory.takeChanges()).toEqual([])
   })
@@ -49,8 +64,12 @@ describe('an append', () => {
       'open 1.zr create',
       `truncate 1.zr ${2 ** 32}`,
       'write 1.zr 0+1200',
+      'open sums.zr create',
+      `truncate sums.zr ${SUMS}`,
+      'write sums.zr 32+56',
       'write meta.zr 16+112',
       'write meta.zr 0+16',
+      'write sums.zr 0+32',
     ])
     await store.close()
   })
@@ -155,7 +174,7 @@ describe('making a store', () => {
       directory.fail = () => undefined
       const store = await openStore(directory, { create: true })
       await store.append([noise(10, 1)])
-      expect(readdirSync(directory.path).sort()).toEqual(['0.zr', 'meta.zr'])
+      expect(readdirSync(directory.path).sort()).toEqual(['0.zr', 'meta.zr', 'sums.zr'])
       await store.close()
     }
   })
@@ -171,12 +190,16 @@ describe('a gather from the files', () => {
     expect(directory.log.filter((one) => one.startsWith('read'))).toEqual([
       'read meta.zr 0+16',
       'read meta.zr 160000+16',
+      'read sums.zr 0+32',
+      'read sums.zr 0+32',
     ])
     directory.log.length = 0
     await reader.gather([5, 6, 7, 4, 5, 100, 9000, 9001], new Uint8Array(800), 100)
     expect(directory.log.filter((one) => one.startsWith('read'))).toEqual([
       'read meta.zr 0+65536',
       'read meta.zr 131072+28944',
+      'read sums.zr 0+65536',
+      'read sums.zr 65536+14496',
       'read 0.zr 400+400',
       'read 0.zr 10000+100',
       'read 0.zr 900000+200',

@@ -20,12 +20,14 @@ export function sumEntries(tables: usize, entries: usize, n: u32, out: usize): v
 
 /**
  * Checks the stored bytes of a resolved plan, found at `base + offset`, against the sums of their records (8 bytes an
- * index at `sums`, the first `summed` of them). A record whose entry has another sum was written by somebody else and
- * is left alone. `seen` holds a bit an index: records with a set bit are skipped, checked ones get it; 0 checks all.
+ * index at `sums`, the first `summed` of them; two zeros are none). A record whose entry has another sum was written by
+ * somebody else and is left alone; where `exact` says that nobody else wrote, it is checked all the same. `seen` holds a
+ * bit an index: records with a set bit are skipped, checked ones get it; 0 checks all.
  * Returns -1, or the position of the first record whose bytes are not those that were summed.
  */
 export function checkSums(
   tables: usize, indices: usize, plan: usize, n: u32, base: usize, sums: usize, summed: u32, seen: usize,
+  exact: u32,
 ): i32 {
   for (let i: u32 = 0; i < n; i++) {
     const index = load<u32>(indices + (<usize>i << 3))
@@ -35,7 +37,7 @@ export function checkSums(
     if (seen != 0 && (load<u8>(byte) & bit) != 0) continue
     const entry = plan + (<usize>i << 4)
     const sum = sums + (<usize>index << 3)
-    if (crc32(tables, entry, 16, 0) != load<u32>(sum, 4)) continue
+    if (crc32(tables, entry, 16, 0) != load<u32>(sum, 4) && (exact == 0 || load<u64>(sum) == 0)) continue
     if (crc32(tables, base + load<u32>(entry), load<u32>(entry, 4), 0) != load<u32>(sum)) return i
     if (seen != 0) atomic.or<u8>(byte, bit)
   }

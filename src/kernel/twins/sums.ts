@@ -38,6 +38,7 @@ export function checkSums(
   sums: number,
   summed: number,
   seen: number,
+  exact: number,
 ): number {
   const { view } = memory
   for (let i = 0; i < n; i++) {
@@ -48,7 +49,8 @@ export function checkSums(
     if (seen !== 0 && (view.getUint8(byte) & bit) !== 0) continue
     const entry = plan + 16 * i
     const sum = sums + 8 * index
-    if (crc32(memory, tables, entry, 16, 0) !== view.getInt32(sum + 4, true)) continue
+    const none = view.getInt32(sum, true) === 0 && view.getInt32(sum + 4, true) === 0
+    if (crc32(memory, tables, entry, 16, 0) !== view.getInt32(sum + 4, true) && (exact === 0 || none)) continue
     const at = (base + view.getUint32(entry, true)) >>> 0
     if (crc32(memory, tables, at, view.getUint32(entry + 4, true), 0) !== view.getInt32(sum, true)) return i
     if (seen !== 0) view.setUint8(byte, view.getUint8(byte) | bit)
