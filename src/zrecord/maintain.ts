@@ -26,6 +26,8 @@ export interface MaintainOptions {
   readonly durability: Durability
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: CompactProgress) => void) | undefined
+  /** Bytes that a compact moves in one step, unless a single record has more. */
+  readonly moveBytes?: number | undefined
 }
 
 /** A store's table and sums in memory, changed together with the files. */
@@ -140,7 +142,7 @@ export async function compactRecords(files: WriteFiles, options: MaintainOptions
   await (await files.meta).read(table, 0)
   const { order, liveBytes } = physicalOrder(new DataView(table.buffer), header.length, limits, path, 'compacted')
   const store = await load(files)
-  const moves = planMoves(store.view, order)
+  const moves = planMoves(store.view, order, options.moveBytes)
   let moved = 0
   let step = moves.next()
   for (; !step.done; step = moves.next()) {
