@@ -1,10 +1,11 @@
 // zrecord/: removes the same records from several stores, from all of them or from none. Every store first gets a
-// journal that names the others; when the last one is in place the delete will happen, whatever dies.
+// journal that names the others; when the last one is in place the delete will happen, whatever dies. No journal goes
+// before all stores are changed, so one that is not there, or says the header after, tells that its store is whole.
 
 import { randomUUID } from 'node:crypto'
 import { LoaderxError } from '../errors.ts'
-import { JOURNAL_NAME, type Journal } from '../format/journal.ts'
-import { finishJournal, writeJournal } from './journal.ts'
+import type { Journal } from '../format/journal.ts'
+import { applyJournal, removeJournal, writeJournal } from './journal.ts'
 import { journalDelete } from './maintain.ts'
 import { crc32 } from './sums.ts'
 import type { WriteFiles } from './write-files.ts'
@@ -76,9 +77,10 @@ async function deleteTogether(members: readonly Member[], targets: ArrayLike<num
       prepared.push(member)
     }
   } catch (error) {
-    for (const { files } of prepared) await files.directory.remove(JOURNAL_NAME)
+    for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
     throw error
   }
-  for (const { member, journal } of planned) await finishJournal(member.files, journal, member.writing.durability)
+  for (const { member, journal } of planned) await applyJournal(member.files, journal, member.writing.durability)
+  for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
   return result!
 }

@@ -34,15 +34,31 @@ export async function writeJournal(
   }
   file.close()
   await directory.rename(JOURNAL_NEW_NAME, JOURNAL_NAME)
+  if (durability === 'process') return
+  try {
+    await directory.sync()
+  } catch (error) {
+    await directory.remove(JOURNAL_NAME).catch(() => {})
+    throw error
+  }
+}
+
+/** Does a journal's writes. Doing it again does no harm, so its file may go when they are done. */
+export async function applyJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+  for (const { file, offset, bytes } of journal.writes) await (await files.get(file)).write(bytes, offset)
+  if (durability === 'power') await files.sync(new Set(journal.writes.map((write) => write.file)))
+}
+
+/** Removes the journal's file. */
+export async function removeJournal(directory: StoreDirectory, durability: Durability): Promise<void> {
+  await directory.remove(JOURNAL_NAME)
   if (durability === 'power') await directory.sync()
 }
 
-/** Does a journal's writes and removes its file. Doing it again does no harm. */
+/** Does a journal's writes and removes its file. */
 export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
-  for (const { file, offset, bytes } of journal.writes) await (await files.get(file)).write(bytes, offset)
-  if (durability === 'power') await files.sync(new Set(journal.writes.map((write) => write.file)))
-  await files.directory.remove(JOURNAL_NAME)
-  if (durability === 'power') await files.directory.sync()
+  await applyJournal(files, journal, durability)
+  await removeJournal(files.directory, durability)
 }
 
 /** Does a set of writes to one store: all or none. */
@@ -70,10 +86,11 @@ export function readJournal(directory: StoreDirectory, crc32: Crc32): Journal | 
 }
 
 /**
- * Finishes what a process that died left in the journal of one store.
+ * Finishes what a process that died left in the journal of one store. It is flushed, whatever the store is opened with:
+ * the process may have promised so.
  * @throws LOADERX_CORRUPT_STORE when another writer changed the store since: then only repair can tell what to do
  */
-export async function recoverJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+export async function recoverJournal(files: WriteFiles, journal: Journal): Promise<void> {
   const { path } = files.directory
   const now = readHeader(await files.meta)
   if (!same(now, journal.before) && !same(now, journal.after)) {
@@ -83,7 +100,7 @@ export async function recoverJournal(files: WriteFiles, journal: Journal, durabi
       { path, expected: journal.before, actual: now },
     )
   }
-  await finishJournal(files, journal, durability)
+  await finishJournal(files, journal, 'power')
 }
 
 function same(a: Header, b: Header): boolean {

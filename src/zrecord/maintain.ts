@@ -155,7 +155,7 @@ export async function compactRecords(files: WriteFiles, options: MaintainOptions
   const after: Header = { length: header.length, tailChunk: place.chunk, tailOffset: place.offset }
   const journal: Journal = { operation: 'compact', before: header, after, writes: headerWrites(store, after) }
   await writeTogether(files, journal, crc32, durability)
-  await giveBackSpace(files, after)
+  await giveBackSpace(files, after, durability)
   onProgress?.({ doneBytes: liveBytes, totalBytes: liveBytes })
 }
 
@@ -194,12 +194,15 @@ async function moveRecords(files: WriteFiles, store: Loaded, step: MoveStep, dur
 }
 
 /** Removes chunk files past the frontier and lets go of the blocks behind it. */
-async function giveBackSpace(files: WriteFiles, header: Header): Promise<void> {
-  for (let chunk = header.tailChunk + 1; chunk <= MAX_CHUNK; chunk++) {
-    const name = chunkName(chunk)
-    if (files.directory.look(name) === undefined) break
-    files.drop(name)
-    await files.directory.remove(name)
+async function giveBackSpace(files: WriteFiles, header: Header, durability: Durability): Promise<void> {
+  const { directory } = files
+  let last = header.tailChunk
+  while (last < MAX_CHUNK && directory.look(chunkName(last + 1)) !== undefined) last++
+  // From the last down: those that a killed process leaves are still found from the frontier on.
+  for (; last > header.tailChunk; last--) {
+    files.drop(chunkName(last))
+    await directory.remove(chunkName(last))
+    if (durability === 'power') await directory.sync()
   }
   const tail = await files.chunk(header.tailChunk)
   await tail.truncate(header.tailOffset)

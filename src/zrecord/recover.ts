@@ -5,7 +5,7 @@ import { LoaderxError } from '../errors.ts'
 import { JOURNAL_NAME, type Journal } from '../format/journal.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { acquireLockSync } from '../storage/lock.ts'
-import { type Durability, readJournal, recoverJournal } from './journal.ts'
+import { readJournal, recoverJournal } from './journal.ts'
 import { crc32 } from './sums.ts'
 import { WriteFiles } from './write-files.ts'
 
@@ -27,7 +27,7 @@ function whose(journal: Journal): string {
  */
 export async function finishInterrupted(
   directory: StoreDirectory,
-  options: { readonly readOnly: boolean; readonly locking: boolean; readonly durability: Durability },
+  options: { readonly readOnly: boolean; readonly locking: boolean },
 ): Promise<void> {
   if (directory.look(JOURNAL_NAME) === undefined) return
   const lock = options.locking ? acquireLockSync(directory.path, 'exclusive', 'repair') : undefined
@@ -45,7 +45,7 @@ export async function finishInterrupted(
         `a ${whose(journal)} in it was interrupted and has to be finished; open it once without readOnly`,
       )
     }
-    await recoverJournal(files, journal, options.durability)
+    await recoverJournal(files, journal)
   } finally {
     files.close()
     lock?.release()

@@ -26,6 +26,8 @@ function fullBytes(name: string): number {
 export class WriteFiles {
   readonly directory: StoreDirectory
   readonly #open = new Map<string, StoreFile>()
+  /** Whether a name in the directory may not be on the disk yet; another process may have made a file just before. */
+  #namesPending = true
 
   constructor(directory: StoreDirectory) {
     this.directory = directory
@@ -35,7 +37,9 @@ export class WriteFiles {
   async get(name: string): Promise<StoreFile> {
     const known = this.#open.get(name)
     if (known !== undefined) return known
-    const file = this.directory.open(name, this.directory.look(name) === undefined ? 'create' : 'write')
+    const isNew = this.directory.look(name) === undefined
+    const file = this.directory.open(name, isNew ? 'create' : 'write')
+    this.#namesPending ||= isNew
     this.#open.set(name, file)
     await growSparse(file, fullBytes(name))
     return file
@@ -55,10 +59,17 @@ export class WriteFiles {
     this.#open.delete(name)
   }
 
-  /** Flushes the named files, or all that were opened: meta.zr last, because it makes the others visible. */
+  /**
+   * Flushes the named files, or all that were opened, with the names of new ones: meta.zr last, because it makes the
+   * others visible.
+   */
   async sync(names: Iterable<string> = this.#open.keys()): Promise<void> {
-    const sorted = [...names].sort((a, b) => Number(a === META_NAME) - Number(b === META_NAME))
-    for (const name of sorted) await this.#open.get(name)?.sync()
+    const listed = new Set(names)
+    const hasMeta = listed.delete(META_NAME)
+    for (const name of listed) await this.#open.get(name)?.sync()
+    if (this.#namesPending) await this.directory.sync()
+    this.#namesPending = false
+    if (hasMeta) await this.#open.get(META_NAME)?.sync()
   }
 
   close(): void {

@@ -3,6 +3,7 @@
 
 import { realpathSync } from 'node:fs'
 import { LoaderxError } from '../errors.ts'
+import { JOURNAL_NAME } from '../format/journal.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { ioError } from '../storage/io-error.ts'
 import { acquireLock, type Lock, type LockRole } from '../storage/lock.ts'
@@ -10,6 +11,7 @@ import type { DeletePlan } from './delete.ts'
 import type { Durability } from './journal.ts'
 import type { LiveStore } from './live.ts'
 import { compactRecords, deleteRecords, type MaintainOptions } from './maintain.ts'
+import { finishInterrupted } from './recover.ts'
 import type { RecordSource } from './source.ts'
 import { takeTurn } from './turns.ts'
 import { WriteFiles } from './write-files.ts'
@@ -36,6 +38,8 @@ export class StoreWriting {
   #files: WriteFiles | undefined
   #writer: RecordWriter | undefined
   #maintenance: string | undefined
+  /** What failed after its journal was in place: the files are between two states until it is finished. */
+  #interrupted: string | undefined
 
   constructor(directory: StoreDirectory, live: LiveStore, options: WritingOptions) {
     this.#directory = directory
@@ -54,6 +58,7 @@ export class StoreWriting {
   /** Appends all records or none. Returns the index of the first. */
   append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<number> {
     return this.#inTurn(async () => {
+      if (this.#interrupted !== undefined) await this.#alone('repair', async () => {})
       const { lock, lockTimeout = APPEND_WAITS, durability } = this.#options
       const mine =
         lock && (await acquireLock(this.path, 'append', 'append', { timeout: lockTimeout, ...(signal && { signal }) }))
@@ -85,10 +90,20 @@ export class StoreWriting {
     return this.#inTurn(async () => this.#files?.sync())
   }
 
-  /** @throws LOADERX_LOCKED while records are being moved: what is read then might be half of two records */
+  /**
+   * @throws LOADERX_LOCKED while records are being moved: what is read then might be half of two records;
+   * LOADERX_NEEDS_REPAIR when that failed half-way
+   */
   checkReadable(): void {
-    if (this.#maintenance === undefined) return
     const { path } = this.#directory
+    if (this.#interrupted !== undefined) {
+      throw new LoaderxError(
+        'LOADERX_NEEDS_REPAIR',
+        `${path} cannot be read: a ${this.#interrupted} of this process failed half-way; see its error, then write to the store or open it again, which finishes it first`,
+        { path },
+      )
+    }
+    if (this.#maintenance === undefined) return
     throw new LoaderxError(
       'LOADERX_LOCKED',
       `${path} cannot be read while a ${this.#maintenance} of this process moves its records; wait until that has ended`,
@@ -111,24 +126,32 @@ export class StoreWriting {
    * @throws LOADERX_LOCKED naming who has it
    */
   alone<T>(role: LockRole, work: (files: WriteFiles) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      const { lock, lockTimeout = 0, quiet } = this.#options
-      const mine =
-        lock && (await acquireLock(this.path, 'exclusive', role, { timeout: lockTimeout, excluding: [lock] }))
-      this.#maintenance = role
-      try {
-        await quiet()
-        return await work(this.#open())
-      } finally {
-        this.#writer?.forgetTable()
-        try {
-          this.#live.renew()
-        } finally {
-          this.#maintenance = undefined
-          mine?.release()
-        }
+    return this.#inTurn(() => this.#alone(role, work))
+  }
+
+  async #alone<T>(role: LockRole, work: (files: WriteFiles) => Promise<T>): Promise<T> {
+    const { lock, lockTimeout = 0, quiet } = this.#options
+    const mine = lock && (await acquireLock(this.path, 'exclusive', role, { timeout: lockTimeout, excluding: [lock] }))
+    this.#maintenance = role
+    try {
+      await quiet()
+      if (this.#interrupted !== undefined) {
+        await finishInterrupted(this.#directory, { readOnly: false, locking: false })
+        this.#interrupted = undefined
       }
-    })
+      return await work(this.#open())
+    } catch (error) {
+      if (this.#directory.look(JOURNAL_NAME) !== undefined) this.#interrupted ??= role
+      throw error
+    } finally {
+      this.#writer?.forgetTable()
+      try {
+        if (this.#interrupted === undefined) this.#live.renew()
+      } finally {
+        this.#maintenance = undefined
+        mine?.release()
+      }
+    }
   }
 
   /** Runs `work` when all earlier writing to the store, through whichever handle of this process, has ended. */

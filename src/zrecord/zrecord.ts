@@ -67,12 +67,12 @@ export async function openStore(
     throw new LoaderxError('LOADERX_INVALID_ARGUMENT', message, { path: directory.path })
   }
   const isMissing = create && directory.look(META_NAME) === undefined
-  const unmake = isMissing ? await createStore(directory) : undefined
+  const unmake = isMissing ? await createStore(directory, durability) : undefined
   const files = new StoreFiles(directory)
   let lock: Lock | undefined
   try {
     checkIsStore(directory)
-    await finishInterrupted(directory, { readOnly, locking, durability })
+    await finishInterrupted(directory, { readOnly, locking })
     if (locking) lock = acquireLockSync(directory.path, 'shared', 'reader')
     const opened = { codec, readOnly, residency, verify, windowBytes: roundWindow(windowBytes) }
     return new Zrecord(files, { ...opened, durability, lock, lockTimeout })

@@ -3,14 +3,30 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { noise, runs } from '../support/bytes.ts'
-import { check, type Durability, glanceAt, goOn, lookAt, type Model, type Operation, preparedDisk, type Recording, record, same, storePath } from '../support/crash.ts'
+import {
+  check,
+  type Durability,
+  glanceAt,
+  goOn,
+  lookAt,
+  type Model,
+  type Operation,
+  type Preparation,
+  preparedDisk,
+  type Recording,
+  record,
+  same,
+  storePath,
+} from '../support/crash.ts'
 import { killStates, powerStates, randomFrom } from '../support/crash-states.ts'
-import { Disk, type Effect } from '../support/disk.ts'
+import type { Disk, Effect } from '../support/disk.ts'
 
 const counts = new Map<string, { states: number; again: number }>()
 
 afterAll(() => {
-  const lines = [...counts].map(([name, { states, again }]) => `crash: ${name}: ${states} states, ${again} of a second crash`)
+  const lines = [...counts].map(
+    ([name, { states, again }]) => `crash: ${name}: ${states} states, ${again} of a second crash`,
+  )
   console.log(lines.join('\n'))
 })
 
@@ -45,7 +61,11 @@ async function tryAll(name: string, recording: Recording, kind: 'kill' | 'power'
     if (found.recovery.length === 0) continue
     for (const second of states(state.disk, found.recovery, effort.second)) {
       const { done, underway } = state
-      await check(recording, { disk: second.disk, done, underway, what: `${state.what}; again ${second.what}` }, glanceAt)
+      await check(
+        recording,
+        { disk: second.disk, done, underway, what: `${state.what}; again ${second.what}` },
+        glanceAt,
+      )
       count.again++
     }
   }
@@ -62,7 +82,7 @@ const compact = (moveBytes: number): Operation => ({ kind: 'compact', moveBytes 
 
 interface Scenario {
   readonly name: string
-  readonly prepare?: readonly Operation[]
+  readonly prepare?: readonly Preparation[]
   readonly history: readonly Operation[]
 }
 
@@ -98,7 +118,28 @@ const scenarios: readonly Scenario[] = [
     prepare: [append(mixed(9, 250, 1), 'flate'), remove(0, 3), append(small(3, 120, 50)), remove(2)],
     history: [compact(350), remove(0), compact(150)],
   },
-  { name: 'delete all, compact to nothing', prepare: [append(small(3, 100, 1))], history: [remove(0, 1, 2), compact(99), append(small(1, 9, 7))] },
+  {
+    name: 'append across a rollover',
+    prepare: [append(small(1, 100, 1)), { kind: 'frontier', left: 700 }],
+    history: [append(small(5, 250, 5)), append(mixed(3, 300, 30), 'flate')],
+  },
+  {
+    name: 'compact, chunk files removed',
+    prepare: [
+      append(small(2, 300, 1)),
+      { kind: 'frontier', left: 300 },
+      append(small(2, 200, 5)),
+      { kind: 'frontier', left: 100 },
+      append(small(3, 150, 9)),
+      remove(0),
+    ],
+    history: [compact(400), append(small(1, 44, 20))],
+  },
+  {
+    name: 'delete all, compact to nothing',
+    prepare: [append(small(3, 100, 1))],
+    history: [remove(0, 1, 2), compact(99), append(small(1, 9, 7))],
+  },
 ]
 
 describe.each(['kill', 'power'] as const)('%s', (kind) => {

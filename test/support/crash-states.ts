@@ -113,9 +113,10 @@ export function* powerStates(start: Disk, log: readonly Effect[], most: number, 
   const safe = new Disk(start)
   let pending: Effect[] = []
   const progress = new Progress()
-  for (const [i, effect] of log.entries()) {
+  const last: Effect = { kind: 'end', operation: Number.NaN }
+  for (const [i, effect] of [...log, last].entries()) {
     const flush = effect.kind === 'flush' || effect.kind === 'flushDirectory'
-    progress.follow(effect)
+    if (effect !== last) progress.follow(effect)
     if (flush || effect.kind === 'end') {
       for (const arrives of choices(pending.length, most, random)) {
         const disk = new Disk(safe)
@@ -130,7 +131,8 @@ export function* powerStates(start: Disk, log: readonly Effect[], most: number, 
     }
     if (flush) {
       const flushed = (part: Effect): boolean => {
-        if (effect.kind === 'flush') return (part.kind === 'write' || part.kind === 'truncate') && part.file === effect.file
+        if (effect.kind === 'flush')
+          return (part.kind === 'write' || part.kind === 'truncate') && part.file === effect.file
         return 'name' in part && directoryOf(part.name) === effect.directory
       }
       for (const part of pending) if (flushed(part)) safe.apply(part)

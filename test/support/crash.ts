@@ -6,12 +6,12 @@ import { crc32, inflateRawSync } from 'node:zlib'
 import { isLoaderxError } from '#dist/errors.js'
 import { decodeEntry, entryFault, entryPosition } from '#dist/format/entry.js'
 import { chunkName } from '#dist/format/limits.js'
-import { readFrontier } from '#dist/zrecord/frontier.js'
+import { readFrontier, readHeader } from '#dist/zrecord/frontier.js'
 import { finishInterrupted } from '#dist/zrecord/recover.js'
 import { readSums, readSumsState } from '#dist/zrecord/sums.js'
 import { openStore, writingOf, type Zrecord } from '#dist/zrecord/zrecord.js'
 import type { CrashState } from './crash-states.ts'
-import { Disk, DiskDirectory, type Effect } from './disk.ts'
+import { Disk, DiskDirectory, diskError, type Effect } from './disk.ts'
 import { tempDir } from './stores.ts'
 
 /** What a store holds. */
@@ -53,7 +53,10 @@ export function storePath(name = 'store'): string {
 }
 
 /** Opens a store on a disk in memory; `verify` checks every record each time it is read. */
-export function openOn(directory: DiskDirectory, options: { create?: boolean; durability?: Durability } = {}): Promise<Zrecord> {
+export function openOn(
+  directory: DiskDirectory,
+  options: { create?: boolean; durability?: Durability } = {},
+): Promise<Zrecord> {
   return openStore(directory, { ...options, locking: false, residency: 'memory', verify: 'always' })
 }
 
@@ -62,21 +65,44 @@ export interface Recording {
   readonly path: string
   readonly start: Disk
   readonly log: readonly Effect[]
-  /** What the store held before operation k; undefined: there was no store. */
-  readonly models: readonly (Model | undefined)[]
+  /** What the store may hold before operation k: one thing, or two after an operation that failed; undefined: no store. */
+  readonly models: readonly (readonly (Model | undefined)[])[]
 }
 
+/** What a scenario starts from: operations, and moves of the frontier to `left` bytes before the end of its chunk. */
+export type Preparation = Operation | { readonly kind: 'frontier'; readonly left: number }
+
 /** An empty store, or one from `prepare`, on a disk; everything on it is flushed. */
-export async function preparedDisk(path: string, prepare: readonly Operation[]): Promise<{ disk: Disk; model: Model }> {
+export async function preparedDisk(path: string, prepare: readonly Preparation[]): Promise<Prepared> {
   const disk = new Disk()
-  const store = await openOn(new DiskDirectory(path, disk, []), { create: true })
+  const directory = new DiskDirectory(path, disk, [])
   let model: Model = []
   for (const operation of prepare) {
+    if (operation.kind === 'frontier') {
+      const tail = new Uint8Array(4)
+      new DataView(tail.buffer).setUint32(0, 2 ** 32 - operation.left, true)
+      await directory.open('meta.zr', 'write').write(tail, 8)
+      continue
+    }
+    const store = await openOn(directory, { create: true })
     await perform(store, operation)
+    await store.close()
     model = applyTo(model, operation)
   }
-  await store.close()
   return { disk, model }
+}
+
+/** A disk with a store, and what that holds. */
+export interface Prepared {
+  readonly disk: Disk
+  readonly model: Model
+}
+
+/** Failures of a history: the change with number `at` fails, and with `lasting` all until the operation has ended. */
+export interface Failing {
+  readonly at: number
+  readonly lasting: boolean
+  readonly kinds: ReadonlySet<Effect['kind']>
 }
 
 /** Carries out `history` on a copy of `from`, or on a store that is made first. */
@@ -84,12 +110,23 @@ export async function record(
   path: string,
   history: readonly Operation[],
   durability: Durability,
-  from?: { readonly disk: Disk; readonly model: Model },
-): Promise<Recording> {
+  from?: Prepared,
+  failing?: Failing,
+): Promise<Recording & { readonly failed: boolean }> {
   const start = new Disk(from?.disk)
   const log: Effect[] = []
   const directory = new DiskDirectory(path, new Disk(start), log)
-  const models: (Model | undefined)[] = [from?.model]
+  const models: (readonly (Model | undefined)[])[] = [[from?.model]]
+  let changes = 0
+  let down = false
+  let failed = false
+  directory.fail = (effect) => {
+    if (failing === undefined || !failing.kinds.has(effect.kind)) return undefined
+    if (changes++ === failing.at) down = failed = true
+    if (!down) return undefined
+    down = failing.lasting
+    return diskError('the store', 'ENOSPC')
+  }
   let operation = 0
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     log.push({ kind: 'begin', operation })
@@ -99,13 +136,33 @@ export async function record(
   }
   const open = () => openOn(directory, { create: from === undefined, durability })
   const store = from === undefined ? await step(open) : await open()
-  if (from === undefined) models.push([])
+  if (from === undefined) models.push([[]])
   for (const one of history) {
-    await step(() => perform(store, one))
-    models.push(applyTo(models.at(-1)!, one))
+    const before = models.at(-1) as readonly Model[]
+    let after = before.map((model) => applyTo(model, one))
+    await step(async () => {
+      try {
+        await perform(store, one)
+      } catch (error) {
+        if (!down && !failed) throw error
+        if (!isLoaderxError(error, 'LOADERX_IO')) throw error
+        after = [...before, ...after]
+      }
+    })
+    down = false
+    const now = await contents(store).catch((error: unknown) => {
+      if (isLoaderxError(error, 'LOADERX_NEEDS_REPAIR')) return undefined
+      throw error
+    })
+    if (now !== undefined) {
+      if (!after.some((model) => same(model, now)))
+        throw new Error(`after ${one.kind}: ${describe(now)}, not ${after.map(describe).join(' or ')}`)
+      after = [now]
+    }
+    models.push(after)
   }
   await store.close()
-  return { path, start, log, models }
+  return { path, start, log, models, failed }
 }
 
 async function contents(store: Zrecord): Promise<Uint8Array[]> {
@@ -165,7 +222,7 @@ export async function glanceAt(path: string, from: Disk): Promise<Found> {
   const disk = new Disk(from)
   const directory = new DiskDirectory(path, disk, recovery)
   if (directory.look('meta.zr') === undefined) return { model: undefined, disk, recovery }
-  await finishInterrupted(directory, { readOnly: false, locking: false, durability: 'process' })
+  await finishInterrupted(directory, { readOnly: false, locking: false })
   const meta = directory.open('meta.zr', 'read')
   const { header, limits, frontierDamaged } = readFrontier(directory, meta)
   if (frontierDamaged) throw new Error('the last record lies past the frontier')
@@ -188,7 +245,7 @@ export async function glanceAt(path: string, from: Disk): Promise<Found> {
 
 /** The models that a state may hold. */
 export function allowed({ models }: Recording, { done, underway }: CrashState): (Model | undefined)[] {
-  return underway ? [models[done], models[done + 1]] : [models[done]]
+  return underway ? [...models[done]!, ...models[done + 1]!] : [...models[done]!]
 }
 
 /** Checks one state: it opens, and holds what it may hold. Returns what was found. */
@@ -200,7 +257,9 @@ export async function check(recording: Recording, state: CrashState, look: typeo
     throw new Error(`${state.what}, operation ${state.done}: ${(error as Error).message}`, { cause: error })
   }
   const may = allowed(recording, state)
-  const fits = may.some((model) => (model === undefined || found.model === undefined ? model === found.model : same(model, found.model)))
+  const fits = may.some((model) =>
+    model === undefined || found.model === undefined ? model === found.model : same(model, found.model),
+  )
   if (!fits) {
     const where = `${state.what}, operation ${state.done}${state.underway ? ' under way' : ''}`
     throw new Error(`${where}: found ${describe(found.model)}, not ${may.map(describe).join(' or ')}`)
@@ -224,6 +283,12 @@ export async function goOn(path: string, found: Found): Promise<void> {
     if (!same(await contents(store), model)) throw new Error(`after a crash, ${operation.kind} gave ${describe(model)}`)
   }
   await store.close()
+  const { tailChunk } = readHeader(directory.open('meta.zr', 'read'))
+  for (const name of directory.disk.names.keys()) {
+    const chunk = Number.parseInt(name.slice(path.length + 1), 10)
+    if (chunk > tailChunk) throw new Error(`after a crash and a compact, ${name} is left past the frontier`)
+  }
   const again = await lookAt(path, directory.disk)
-  if (again.model === undefined || !same(again.model, model)) throw new Error('after a crash and more work, reopening differs')
+  if (again.model === undefined || !same(again.model, model))
+    throw new Error('after a crash and more work, reopening differs')
 }

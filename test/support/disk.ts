@@ -108,7 +108,11 @@ export class Disk {
     for (const [number, sector] of content.sectors) {
       const end = size - number * SECTOR
       if (end <= 0) content.sectors.delete(number)
-      else if (end < SECTOR) content.sectors.set(number, Uint8Array.from({ length: SECTOR }, (_, i) => (i < end ? sector[i]! : 0)))
+      else if (end < SECTOR)
+        content.sectors.set(
+          number,
+          Uint8Array.from({ length: SECTOR }, (_, i) => (i < end ? sector[i]! : 0)),
+        )
     }
   }
 }
