@@ -73,14 +73,14 @@ async function deleteTogether(members: readonly Member[], targets: ArrayLike<num
   const prepared: Member[] = []
   try {
     for (const { member, journal } of planned) {
-      await writeJournal(member.files.directory, journal, crc32, member.writing.durability)
+      await writeJournal(member.files, journal, crc32, member.writing.durability)
       prepared.push(member)
     }
   } catch (error) {
-    for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
+    for (const { files, writing } of prepared) await removeJournal(files, writing.durability).catch(() => {})
     throw error
   }
   for (const { member, journal } of planned) await applyJournal(member.files, journal, member.writing.durability)
-  for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
+  for (const { files, writing } of prepared) await removeJournal(files, writing.durability)
   return result!
 }

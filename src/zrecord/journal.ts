@@ -17,11 +17,12 @@ export type Durability = 'process' | 'power'
 
 /** Puts the journal into its file. From then on its writes will happen, by {@link finishJournal} or a later repair. */
 export async function writeJournal(
-  directory: StoreDirectory,
+  files: WriteFiles,
   journal: Journal,
   crc32: Crc32,
   durability: Durability,
 ): Promise<void> {
+  const { directory } = files
   if (directory.look(JOURNAL_NEW_NAME) !== undefined) await directory.remove(JOURNAL_NEW_NAME)
   const file = directory.open(JOURNAL_NEW_NAME, 'create')
   try {
@@ -34,9 +35,10 @@ export async function writeJournal(
   }
   file.close()
   await directory.rename(JOURNAL_NEW_NAME, JOURNAL_NAME)
+  files.namesChanged()
   if (durability === 'process') return
   try {
-    await directory.sync()
+    await files.syncNames()
   } catch (error) {
     await directory.remove(JOURNAL_NAME).catch(() => {})
     throw error
@@ -50,15 +52,16 @@ export async function applyJournal(files: WriteFiles, journal: Journal, durabili
 }
 
 /** Removes the journal's file. */
-export async function removeJournal(directory: StoreDirectory, durability: Durability): Promise<void> {
-  await directory.remove(JOURNAL_NAME)
-  if (durability === 'power') await directory.sync()
+export async function removeJournal(files: WriteFiles, durability: Durability): Promise<void> {
+  await files.directory.remove(JOURNAL_NAME)
+  files.namesChanged()
+  if (durability === 'power') await files.syncNames()
 }
 
 /** Does a journal's writes and removes its file. */
 export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   await applyJournal(files, journal, durability)
-  await removeJournal(files.directory, durability)
+  await removeJournal(files, durability)
 }
 
 /** Does a set of writes to one store: all or none. */
@@ -68,7 +71,7 @@ export async function writeTogether(
   crc32: Crc32,
   durability: Durability,
 ): Promise<void> {
-  await writeJournal(files.directory, journal, crc32, durability)
+  await writeJournal(files, journal, crc32, durability)
   await finishJournal(files, journal, durability)
 }
 
@@ -100,6 +103,14 @@ export async function recoverJournal(files: WriteFiles, journal: Journal): Promi
       { path, expected: journal.before, actual: now },
     )
   }
+  // A journal that a power cut takes away while its writes are under way would leave them half done.
+  const file = files.directory.open(JOURNAL_NAME, 'write')
+  try {
+    await file.sync()
+  } finally {
+    file.close()
+  }
+  await files.syncNames()
   await finishJournal(files, journal, 'power')
 }
 

@@ -202,7 +202,8 @@ async function giveBackSpace(files: WriteFiles, header: Header, durability: Dura
   for (; last > header.tailChunk; last--) {
     files.drop(chunkName(last))
     await directory.remove(chunkName(last))
-    if (durability === 'power') await directory.sync()
+    files.namesChanged()
+    if (durability === 'power') await files.syncNames()
   }
   const tail = await files.chunk(header.tailChunk)
   await tail.truncate(header.tailOffset)

@@ -67,9 +67,19 @@ export class WriteFiles {
     const listed = new Set(names)
     const hasMeta = listed.delete(META_NAME)
     for (const name of listed) await this.#open.get(name)?.sync()
+    await this.syncNames()
+    if (hasMeta) await this.#open.get(META_NAME)?.sync()
+  }
+
+  /** Notes that a file of the directory was renamed or removed. */
+  namesChanged(): void {
+    this.#namesPending = true
+  }
+
+  /** Flushes the names of the directory's files, where they changed since. */
+  async syncNames(): Promise<void> {
     if (this.#namesPending) await this.directory.sync()
     this.#namesPending = false
-    if (hasMeta) await this.#open.get(META_NAME)?.sync()
   }
 
   close(): void {

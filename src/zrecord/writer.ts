@@ -88,9 +88,16 @@ export class RecordWriter {
     await this.#flush(written)
     await meta.write(table, entryPosition(header.length))
     await this.#flush([META_NAME])
-    await meta.write(encodeHeader(next), 0)
-    await this.#flush([META_NAME])
-    await stampSums(this.#files, next)
+    try {
+      await meta.write(encodeHeader(next), 0)
+      await this.#flush([META_NAME])
+    } catch (error) {
+      // An append that is reported as failed must not be there for all who look.
+      await meta.write(encodeHeader(header), 0).catch(() => {})
+      throw error
+    }
+    // The records are in the store whatever happens now, and an earlier stamp covers them too.
+    await stampSums(this.#files, next).catch(() => {})
     return { before: header, after: next }
   }
 

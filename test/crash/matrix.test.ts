@@ -1,75 +1,19 @@
 // crash/: every state that a kill or a power cut may leave of small histories, for each operation that writes; and
 // samples of long random ones. The number of states tried is printed and stands in docs/reliability.md.
-import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { noise, runs } from '../support/bytes.ts'
 import {
-  check,
   type Durability,
-  glanceAt,
-  goOn,
-  lookAt,
+  type Failing,
   type Model,
   type Operation,
   type Preparation,
   preparedDisk,
-  type Recording,
   record,
-  same,
   storePath,
 } from '../support/crash.ts'
-import { killStates, powerStates, randomFrom } from '../support/crash-states.ts'
-import type { Disk, Effect } from '../support/disk.ts'
-
-const counts = new Map<string, { states: number; again: number }>()
-
-afterAll(() => {
-  const lines = [...counts].map(
-    ([name, { states, again }]) => `crash: ${name}: ${states} states, ${again} of a second crash`,
-  )
-  console.log(lines.join('\n'))
-})
-
-/** One state in so many is also read through the public API, and written on. */
-const FULL_EVERY = 23
-
-interface Effort {
-  /** Choices of lost parts at each power cut. */
-  readonly most: number
-  /** States of a second crash, while the first is repaired, for each state. */
-  readonly second: number
-  readonly seed?: number
-  readonly share?: number
-}
-
-/** Tries all crash states of a recording. */
-async function tryAll(name: string, recording: Recording, kind: 'kill' | 'power', effort: Effort): Promise<void> {
-  const random = randomFrom(effort.seed ?? 1)
-  const count = counts.get(name) ?? { states: 0, again: 0 }
-  counts.set(name, count)
-  const { start, log } = recording
-  const states = (from: Disk, done: readonly Effect[], most: number) =>
-    kind === 'kill' ? killStates(from, done, random) : powerStates(from, done, most, random)
-  for (const state of states(start, log, effort.most)) {
-    if (effort.share !== undefined && random() > effort.share) continue
-    const found = await check(recording, state, glanceAt)
-    if (count.states++ % FULL_EVERY === 0) {
-      const read = await check(recording, state, lookAt)
-      expect(read.model === found.model || same(read.model!, found.model!)).toBe(true)
-      await goOn(recording.path, read)
-    }
-    if (found.recovery.length === 0) continue
-    for (const second of states(state.disk, found.recovery, effort.second)) {
-      const { done, underway } = state
-      await check(
-        recording,
-        { disk: second.disk, done, underway, what: `${state.what}; again ${second.what}` },
-        glanceAt,
-      )
-      count.again++
-    }
-  }
-}
+import { tryAll } from '../support/crash-runs.ts'
+import type { Effect } from '../support/disk.ts'
 
 const small = (count: number, bytes: number, seed: number): Model =>
   Array.from({ length: count }, (_, i) => noise(bytes + i, seed + i))
@@ -97,6 +41,11 @@ const scenarios: readonly Scenario[] = [
     name: 'append flate',
     prepare: [append(mixed(2, 300, 1), 'flate')],
     history: [append(mixed(3, 200, 5), 'flate'), append(mixed(4, 700, 9), 'flate')],
+  },
+  {
+    name: 'append of many pages',
+    prepare: [append(small(1, 77, 1))],
+    history: [append(small(8, 3000, 5)), append(mixed(9, 4000, 30), 'flate')],
   },
   {
     name: 'delete',
@@ -144,11 +93,47 @@ const scenarios: readonly Scenario[] = [
 
 describe.each(['kill', 'power'] as const)('%s', (kind) => {
   const durability: Durability = kind === 'kill' ? 'process' : 'power'
+  const fullEvery = kind === 'kill' ? 4 : 40
 
   it.each(scenarios)('$name', async ({ name, prepare, history }) => {
     const path = storePath()
     const from = prepare === undefined ? undefined : await preparedDisk(path, prepare)
     const recording = await record(path, history, durability, from)
-    await tryAll(`${name} (${kind})`, recording, kind, { most: 512, second: 16 })
+    await tryAll(`${name} (${kind})`, recording, kind, { most: 1024, second: 16, fullEvery, seed: 1, share: 1 })
+  })
+})
+
+const FULL_DISK: ReadonlySet<Effect['kind']> = new Set(['write', 'truncate', 'create'])
+const ANY_CALL: ReadonlySet<Effect['kind']> = new Set([...FULL_DISK, 'rename', 'remove', 'flush', 'flushDirectory'])
+
+describe.each([
+  { failure: 'a full disk at one call', lasting: false, kinds: FULL_DISK },
+  { failure: 'a full disk until the operation gives up', lasting: true, kinds: FULL_DISK },
+  { failure: 'a failure of any one call', lasting: false, kinds: ANY_CALL },
+  { failure: 'failures of all calls until the operation gives up', lasting: true, kinds: ANY_CALL },
+])('$failure, then a crash', ({ failure, lasting, kinds }) => {
+  it.each(scenarios.filter(({ prepare }) => prepare !== undefined))('$name', async ({ prepare, history }) => {
+    const path = storePath()
+    const from = await preparedDisk(path, prepare!)
+    for (const [kind, durability] of [
+      ['kill', 'process'],
+      ['power', 'power'],
+    ] as const) {
+      let tried = 0
+      for (let at = 0; ; at++) {
+        const failing: Failing = { at, lasting, kinds }
+        const recording = await record(path, history, durability, from, failing)
+        if (!recording.failed) break
+        tried++
+        await tryAll(`${failure} (${kind})`, recording, kind, {
+          most: 24,
+          second: 4,
+          fullEvery: 500,
+          seed: at,
+          share: 1,
+        })
+      }
+      expect(tried).toBeGreaterThan(4)
+    }
   })
 })

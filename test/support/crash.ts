@@ -105,6 +105,13 @@ export interface Failing {
   readonly kinds: ReadonlySet<Effect['kind']>
 }
 
+/** After a failure a store may have fewer records than the history counts on. */
+function fitting(operation: Operation, models: readonly Model[]): Operation {
+  if (operation.kind !== 'delete') return operation
+  const length = Math.min(...models.map((model) => model.length))
+  return { ...operation, targets: operation.targets.filter((target) => target < length) }
+}
+
 /** Carries out `history` on a copy of `from`, or on a store that is made first. */
 export async function record(
   path: string,
@@ -137,8 +144,10 @@ export async function record(
   const open = () => openOn(directory, { create: from === undefined, durability })
   const store = from === undefined ? await step(open) : await open()
   if (from === undefined) models.push([[]])
-  for (const one of history) {
-    const before = models.at(-1) as readonly Model[]
+  let before = models.at(-1) as readonly Model[]
+  for (const planned of history) {
+    const one = fitting(planned, before)
+    let failedHere = false
     let after = before.map((model) => applyTo(model, one))
     await step(async () => {
       try {
@@ -147,6 +156,7 @@ export async function record(
         if (!down && !failed) throw error
         if (!isLoaderxError(error, 'LOADERX_IO')) throw error
         after = [...before, ...after]
+        failedHere = true
       }
     })
     down = false
@@ -157,9 +167,13 @@ export async function record(
     if (now !== undefined) {
       if (!after.some((model) => same(model, now)))
         throw new Error(`after ${one.kind}: ${describe(now)}, not ${after.map(describe).join(' or ')}`)
-      after = [now]
+      // What a failed operation left in sight was not promised to outlast a power cut.
+      models.push(failedHere && durability === 'power' ? after : [now])
+      before = [now]
+    } else {
+      models.push(after)
+      before = after
     }
-    models.push(after)
   }
   await store.close()
   return { path, start, log, models, failed }
