@@ -28,6 +28,7 @@ export class WriteFiles {
   readonly #open = new Map<string, StoreFile>()
   /** Whether a name in the directory may not be on the disk yet; another process may have made a file just before. */
   #namesPending = true
+  #headerPending = false
 
   constructor(directory: StoreDirectory) {
     this.directory = directory
@@ -80,6 +81,17 @@ export class WriteFiles {
   async syncNames(): Promise<void> {
     if (this.#namesPending) await this.directory.sync()
     this.#namesPending = false
+  }
+
+  /** Notes that a header was taken back after its flush had failed: the disk may have either. */
+  headerTakenBack(): void {
+    this.#headerPending = true
+  }
+
+  /** Brings the header to the disk where that may have another: nothing that it counts may be overwritten before. */
+  async settleHeader(): Promise<void> {
+    if (this.#headerPending) await this.#open.get(META_NAME)?.sync()
+    this.#headerPending = false
   }
 
   close(): void {

@@ -55,6 +55,7 @@ export class RecordWriter {
   async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Appended> {
     signal?.throwIfAborted()
     const meta = await this.#files.meta
+    await this.#files.settleHeader()
     const { header } = await this.#checkedFrontier(meta)
     checkTableRoom(this.#directory.path, header.length, source.count)
     const entries = new DataView(new ArrayBuffer(source.count * ENTRY_BYTES))
@@ -93,6 +94,7 @@ export class RecordWriter {
       await this.#flush([META_NAME])
     } catch (error) {
       // An append that is reported as failed must not be there for all who look.
+      this.#files.headerTakenBack()
       await meta.write(encodeHeader(header), 0).catch(() => {})
       throw error
     }

@@ -139,7 +139,9 @@ export class StoreWriting {
         await finishInterrupted(this.#directory, { readOnly: false, locking: false })
         this.#interrupted = undefined
       }
-      return await work(this.#open())
+      const files = this.#open()
+      await files.settleHeader()
+      return await work(files)
     } catch (error) {
       if (this.#directory.look(JOURNAL_NAME) !== undefined) this.#interrupted ??= role
       throw error

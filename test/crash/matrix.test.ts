@@ -126,11 +126,11 @@ describe.each([
         if (!recording.failed) break
         tried++
         await tryAll(`${failure} (${kind})`, recording, kind, {
-          most: 24,
-          second: 4,
+          most: 12,
+          second: 2,
           fullEvery: 500,
           seed: at,
-          share: 1,
+          share: 0.25,
         })
       }
       expect(tried).toBeGreaterThan(4)

@@ -179,7 +179,7 @@ export async function record(
   return { path, start, log, models, failed }
 }
 
-async function contents(store: Zrecord): Promise<Uint8Array[]> {
+export async function contents(store: Zrecord): Promise<Uint8Array[]> {
   const { length } = store
   const indices = Array.from({ length }, (_, i) => i)
   const lengths = store.lengths(indices)
