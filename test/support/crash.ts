@@ -73,8 +73,11 @@ export interface Recording {
 export type Preparation = Operation | { readonly kind: 'frontier'; readonly left: number }
 
 /** An empty store, or one from `prepare`, on a disk; everything on it is flushed. */
-export async function preparedDisk(path: string, prepare: readonly Preparation[]): Promise<Prepared> {
-  const disk = new Disk()
+export async function preparedDisk(
+  path: string,
+  prepare: readonly Preparation[],
+  disk: Disk = new Disk(),
+): Promise<Prepared> {
   const directory = new DiskDirectory(path, disk, [])
   let model: Model = []
   for (const operation of prepare) {
