@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { LoaderxError } from '../errors.ts'
 
 /** One option of a command. */
-export interface OptionSpec {
+interface OptionSpec {
   readonly short?: string
   /** What the value is called in the help; a flag has none. */
   readonly value?: string

@@ -16,6 +16,8 @@ const size = Math.max(1, Math.min(8, availableParallelism()))
 const queue: Job[] = []
 const idle: Worker[] = []
 const busy = new Map<Worker, Job>()
+/** Threads that were told to end. They keep the process alive until they have. */
+const ending = new WeakSet<Worker>()
 let users = 0
 
 /** Blocks that are worth having under way at once: one for each thread and one waiting for each. */
@@ -32,7 +34,9 @@ export function useEncodePool(): () => Promise<void> {
     if (users > 0) return
     // Blocks that are still here belong to appends that were given up.
     queue.length = 0
-    await Promise.all([...idle.splice(0), ...busy.keys()].map((worker) => worker.terminate()))
+    const workers = [...idle.splice(0), ...busy.keys()]
+    for (const worker of workers) ending.add(worker)
+    await Promise.all(workers.map((worker) => worker.terminate()))
   }
 }
 
@@ -60,9 +64,11 @@ function startWorker(): Worker {
   worker.on('message', (encoded: EncodedBlock) => {
     const job = busy.get(worker)
     busy.delete(worker)
+    job?.resolve(encoded)
+    // A result that was on its way when the thread was told to end must not let the process end before it.
+    if (ending.has(worker)) return
     worker.unref()
     idle.push(worker)
-    job?.resolve(encoded)
     startNext()
   })
   const fail = (cause: unknown) => {

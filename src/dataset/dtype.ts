@@ -58,7 +58,7 @@ export type TypedArrayOf<D extends DType> = D extends 'bool' | 'uint8' | `S${num
 export type AnyTypedArray = TypedArrayOf<DType>
 
 /** A constructor of such arrays. */
-export interface TypedArrayConstructor {
+interface TypedArrayConstructor {
   readonly BYTES_PER_ELEMENT: number
   new (length: number): AnyTypedArray
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): AnyTypedArray

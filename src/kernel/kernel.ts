@@ -101,7 +101,7 @@ export const WASM_PAGE = 65536
 /** The most pages a 32-bit memory may have: 4 GiB. */
 export const MAX_PAGES = 65536
 /** Addresses below this hold nothing: no table, no data, no result. Kept free so that address 0 is never valid. */
-export const RESERVED_BYTES: number = WASM_PAGE
+export const RESERVED_BYTES = 65536
 
 let compiled: WebAssembly.Module | undefined
 
@@ -118,7 +118,7 @@ export function compileKernel(simd: boolean): WebAssembly.Module {
 }
 
 /** The compiled module: with SIMD where the engine has it. Compiled once a thread. */
-export function kernelModule(): WebAssembly.Module {
+function kernelModule(): WebAssembly.Module {
   compiled ??= compileKernel(WebAssembly.validate(decodeBase64(KERNEL_SIMD)))
   return compiled
 }

@@ -1,5 +1,6 @@
 // loader/: has workers fill steps ahead of the consumer.
 
+import { copyBytes } from '../storage/copy.ts'
 import { BufferPool } from './buffers.ts'
 import { Crew } from './crew.ts'
 import type { CrewField } from './crew-plan.ts'
@@ -134,7 +135,7 @@ export class CrewEngine implements Engine {
       const copy = this.#pool.get(source.byteLength)
       copies.push(copy)
       const target = new Uint8Array(copy)
-      target.set(source)
+      copyBytes(source, target, 0)
       return target
     })
     this.#places.free(place)

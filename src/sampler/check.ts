@@ -20,7 +20,7 @@ function unsigned(value: unknown): bigint | undefined {
  * The seed as a u64.
  * @throws LOADERX_INVALID_ARGUMENT unless it is a safe integer from 0 on or a bigint below 2^64
  */
-export function checkSeed(seed: unknown): bigint {
+function checkSeed(seed: unknown): bigint {
   const checked = unsigned(seed)
   if (checked === undefined) {
     throw new LoaderxError(

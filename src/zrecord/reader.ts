@@ -8,6 +8,7 @@ import { decodeEntry, entryPosition } from '../format/entry.ts'
 import { ENTRY_BYTES, HEADER_BYTES, MAX_RECORD_BYTES } from '../format/limits.ts'
 import { SUM_BYTES, SUMS_HEADER_BYTES } from '../format/sums.ts'
 import { instantiateKernel, type KernelExports } from '../kernel/kernel.ts'
+import { copyBytes } from '../storage/copy.ts'
 import { NodeDirectory } from '../storage/files.ts'
 import { entryError, outOfRange } from './fault.ts'
 import { loadPages, readGroup, readGroupSync } from './file-reads.ts'
@@ -236,7 +237,7 @@ export class RecordReader {
       for (let i = 0; i < n; i++) offsets[i] = layout.offsets[i]! - first
       deflated = this.#kernel.copyOffsets(plan, n, dataAddress, address, table)
     }
-    if (deflated < n) into.set(new Uint8Array(memory.buffer, address, bytes), first)
+    if (deflated < n) copyBytes(new Uint8Array(memory.buffer, address, bytes), into, first)
     return deflated
   }
 

@@ -2,6 +2,7 @@
 
 import type { Inflater } from '../codec/inflate.ts'
 import { LoaderxError } from '../errors.ts'
+import { copyBytes } from '../storage/copy.ts'
 import { type Layout, type Plan, target } from './plan.ts'
 import type { ByteSource } from './windows.ts'
 
@@ -26,7 +27,7 @@ export function bringRecord(transfer: Transfer, i: number, from: ByteSource, inf
   const to = target(layout, i)
   const phys = plan.phys(i)
   if (plan.isRaw(i)) {
-    into.set(from.bytes.subarray(at, at + phys), to)
+    copyBytes(from.bytes.subarray(at, at + phys), into, to)
     return
   }
   const fault = inflater().inflate(from.bytes, at, phys, into, to, plan.logic(i))

@@ -128,7 +128,15 @@ needs('python').describe('on a terminal', () => {
       cwd: dir,
       encoding: 'utf8',
       maxBuffer: 2 ** 26,
-      env: { ...process.env, TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', NO_COLOR: '', FORCE_COLOR: undefined, ...env },
+      env: {
+        ...process.env,
+        TERM: 'xterm-256color',
+        LC_ALL: 'C.UTF-8',
+        NO_COLOR: '',
+        FORCE_COLOR: undefined,
+        CI: undefined,
+        ...env,
+      },
     })
     expect(stderr).toBe('')
     const [code, ...lines] = stdout.split('\n')

@@ -82,3 +82,25 @@ it('does not keep the process alive while it is idle', () => {
   const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 30_000 })
   expect(done).toMatchObject({ status: 0, stdout: 'encoded 1\n', stderr: '' })
 })
+
+it('keeps the process alive until its workers have ended, also when a result is still on its way', () => {
+  const pool = fileURLToPath(new URL('../../dist/codec/encode-pool.js', import.meta.url))
+  const code = `
+    import { encodeInPool, useEncodePool } from ${JSON.stringify(pool)}
+    const block = (records) => ({
+      source: new Uint8Array(1000 * records).map((_, i) => i * i),
+      lengths: new Uint32Array(records).fill(1000),
+    })
+    // Some of so many leave in the very moment in which a worker has answered and is not heard yet.
+    for (let i = 0; i < 60; i++) {
+      const leave = useEncodePool()
+      await Promise.all([encodeInPool(block(1)), encodeInPool(block(1))])
+      for (let k = 0; k < 4; k++) encodeInPool(block([1, 20, 50, 100][i % 4])).catch(() => {})
+      const until = performance.now() + (i % 7)
+      while (performance.now() < until);
+      await leave()
+    }
+    console.log('left')`
+  const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 30_000 })
+  expect(done).toMatchObject({ status: 0, stdout: 'left\n', stderr: '' })
+})

@@ -22,7 +22,7 @@ import { afterAll } from 'vitest'
 export const vectors: string = fileURLToPath(new URL('../vectors/', import.meta.url))
 
 /** One file of a store: `pieces` are written at their offsets, then the file gets its `size`. */
-export interface StoreFile {
+interface StoreFile {
   name: string
   size: number
   pieces: { file: string; offset: number; length: number }[]
