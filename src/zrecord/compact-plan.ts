@@ -27,7 +27,7 @@ export interface MoveStep {
 }
 
 /** Bytes that move in one step, unless a single record has more. */
-export const MOVE_BYTES: number = 4 * 2 ** 20
+const MOVE_BYTES: number = 4 * 2 ** 20
 
 /** The live records by place. */
 export interface PhysicalOrder {

@@ -36,7 +36,7 @@ export function applyTo(model: Model, operation: Operation): Model {
   return after
 }
 
-export async function perform(store: Zrecord, operation: Operation): Promise<void> {
+async function perform(store: Zrecord, operation: Operation): Promise<void> {
   if (operation.kind === 'append') await store.append(operation.records, { codec: operation.codec })
   else if (operation.kind === 'delete') await store.delete(operation.targets)
   else await writingOf(store).compact({ moveBytes: operation.moveBytes })
@@ -261,7 +261,7 @@ export async function glanceAt(path: string, from: Disk): Promise<Found> {
 }
 
 /** The models that a state may hold. */
-export function allowed({ models }: Recording, { done, underway }: CrashState): (Model | undefined)[] {
+function allowed({ models }: Recording, { done, underway }: CrashState): (Model | undefined)[] {
   return underway ? [...models[done]!, ...models[done + 1]!] : [...models[done]!]
 }
 
