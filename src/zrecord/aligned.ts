@@ -1,9 +1,10 @@
 // zrecord/: removes the same records from several stores, from all of them or from none. Every store first gets a
-// journal that names the others; when the last one is in place the delete will happen, whatever dies.
+// journal that names the others; when the last one is in place the delete will happen, whatever dies. No journal goes
+// before all stores are changed, so one that is not there, or says the header after, tells that its store is whole.
 
 import { randomUUID } from 'node:crypto'
 import { LoaderxError } from '../errors.ts'
-import { JOURNAL_NAME, type Journal } from '../format/journal.ts'
+import type { Journal } from '../format/journal.ts'
 import { type DeleteResult, deleteResult } from './delete.ts'
 import { applyJournal, removeJournal, writeJournal } from './journal.ts'
 import { journalDelete } from './maintain.ts'
@@ -72,15 +73,15 @@ async function deleteTogether(members: readonly Member[], targets: ArrayLike<num
   const prepared: Member[] = []
   try {
     for (const { member, journal } of planned) {
-      await writeJournal(member.files.directory, journal, crc32, member.writing.durability)
+      await writeJournal(member.files, journal, crc32, member.writing.durability)
       prepared.push(member)
     }
   } catch (error) {
-    for (const { files } of prepared) await files.directory.remove(JOURNAL_NAME)
+    for (const { files, writing } of prepared) await removeJournal(files, writing.durability).catch(() => {})
     throw error
   }
   // A journal stays until all stores are done: whichever of them is opened in between says what happened.
   for (const { member, journal } of planned) await applyJournal(member.files, journal, member.writing.durability)
-  for (const { files, writing } of prepared) await removeJournal(files.directory, writing.durability)
+  for (const { files, writing } of prepared) await removeJournal(files, writing.durability)
   return result!
 }

@@ -77,7 +77,11 @@ export function physicalOrder(
 }
 
 /** Plans the moves of a compact, one step after the other; records that are in place are skipped. */
-export function* planMoves(meta: DataView, order: Uint32Array): Generator<MoveStep, Place> {
+export function* planMoves(
+  meta: DataView,
+  order: Uint32Array,
+  moveBytes: number = MOVE_BYTES,
+): Generator<MoveStep, Place> {
   let place = { chunk: 0, offset: 0 }
   let open: StepBuilder | undefined
   for (const index of order) {
@@ -89,7 +93,7 @@ export function* planMoves(meta: DataView, order: Uint32Array): Generator<MoveSt
       open = undefined
       continue
     }
-    if (open !== undefined && !open.takes(to, phys)) {
+    if (open !== undefined && !open.takes(to, phys, moveBytes)) {
       yield open.finish()
       open = undefined
     }
@@ -111,8 +115,8 @@ class StepBuilder {
     this.#to = to
   }
 
-  takes(to: Place, bytes: number): boolean {
-    return to.chunk === this.#to.chunk && this.#bytes + bytes <= MOVE_BYTES
+  takes(to: Place, bytes: number, moveBytes: number): boolean {
+    return to.chunk === this.#to.chunk && this.#bytes + bytes <= moveBytes
   }
 
   add(index: number, source: MoveSource, offset: number): void {

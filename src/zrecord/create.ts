@@ -2,11 +2,12 @@
 // leaves a directory that is not a store yet and can be tried again.
 
 import { rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { LoaderxError } from '../errors.ts'
 import { EMPTY_HEADER, encodeHeader } from '../format/header.ts'
 import { CHUNK_BYTES, chunkName, META_BYTES, META_NAME } from '../format/limits.ts'
-import type { StoreDirectory } from '../storage/files.ts'
+import { NodeDirectory, type StoreDirectory } from '../storage/files.ts'
+import type { Durability } from './journal.ts'
 import { takeTurn } from './turns.ts'
 import { growSparse } from './write-files.ts'
 
@@ -17,11 +18,14 @@ const UNFINISHED = `${META_NAME}.new`
  * @returns a function that takes back everything that was made
  * @throws LOADERX_NOT_A_DIRECTORY, LOADERX_NOT_A_STORE when chunk files stand there without a meta.zr, LOADERX_IO
  */
-export function createStore(directory: StoreDirectory): Promise<() => Promise<void>> {
-  return takeTurn(`create ${directory.path}`, () => create(directory))
+export function createStore(
+  directory: StoreDirectory,
+  durability: Durability = 'process',
+): Promise<() => Promise<void>> {
+  return takeTurn(`create ${directory.path}`, () => create(directory, durability === 'power'))
 }
 
-async function create(directory: StoreDirectory): Promise<() => Promise<void>> {
+async function create(directory: StoreDirectory, flush: boolean): Promise<() => Promise<void>> {
   // While this waited for its turn, another handle of the process may have made the store.
   if (directory.look(META_NAME) !== undefined) return async () => {}
   const firstMade = await directory.make()
@@ -31,8 +35,9 @@ async function create(directory: StoreDirectory): Promise<() => Promise<void>> {
     if (firstMade !== undefined) await removeEmpty(directory.path, firstMade)
   }
   try {
-    await makeChunk(directory, made)
-    await makeMeta(directory, made)
+    await makeChunk(directory, made, flush)
+    await makeMeta(directory, made, flush)
+    if (flush && firstMade !== undefined) await flushParents(directory.path, firstMade)
   } catch (error) {
     await undo()
     throw error
@@ -40,7 +45,7 @@ async function create(directory: StoreDirectory): Promise<() => Promise<void>> {
   return undo
 }
 
-async function makeChunk(directory: StoreDirectory, made: string[]): Promise<void> {
+async function makeChunk(directory: StoreDirectory, made: string[], flush: boolean): Promise<void> {
   const name = chunkName(0)
   const facts = directory.look(name)
   if (facts !== undefined && (!facts.plain || facts.allocated > 0)) {
@@ -55,23 +60,32 @@ async function makeChunk(directory: StoreDirectory, made: string[]): Promise<voi
   if (facts === undefined) made.push(name)
   try {
     await growSparse(file, CHUNK_BYTES)
+    if (flush) await file.sync()
   } finally {
     file.close()
   }
+  if (flush) await directory.sync()
 }
 
-async function makeMeta(directory: StoreDirectory, made: string[]): Promise<void> {
+async function makeMeta(directory: StoreDirectory, made: string[], flush: boolean): Promise<void> {
   if (directory.look(UNFINISHED) !== undefined) await directory.remove(UNFINISHED)
   const file = directory.open(UNFINISHED, 'create')
   made.push(UNFINISHED)
   try {
     await file.write(encodeHeader(EMPTY_HEADER), 0)
     await growSparse(file, META_BYTES)
+    if (flush) await file.sync()
   } finally {
     file.close()
   }
   await directory.rename(UNFINISHED, META_NAME)
   made[made.length - 1] = META_NAME
+  if (flush) await directory.sync()
+}
+
+/** A new directory's name is flushed with the directory that it stands in. */
+async function flushParents(path: string, top: string): Promise<void> {
+  for (let at = path; at.length >= top.length; at = dirname(at)) await new NodeDirectory(dirname(at)).sync()
 }
 
 async function removeEmpty(path: string, top: string): Promise<void> {

@@ -17,11 +17,12 @@ export type Durability = 'process' | 'power'
 
 /** Puts the journal into its file. From then on its writes will happen, by {@link finishJournal} or a later repair. */
 export async function writeJournal(
-  directory: StoreDirectory,
+  files: WriteFiles,
   journal: Journal,
   crc32: Crc32,
   durability: Durability,
 ): Promise<void> {
+  const { directory } = files
   if (directory.look(JOURNAL_NEW_NAME) !== undefined) await directory.remove(JOURNAL_NEW_NAME)
   const file = directory.open(JOURNAL_NEW_NAME, 'create')
   try {
@@ -34,25 +35,33 @@ export async function writeJournal(
   }
   file.close()
   await directory.rename(JOURNAL_NEW_NAME, JOURNAL_NAME)
-  if (durability === 'power') await directory.sync()
+  files.namesChanged()
+  if (durability === 'process') return
+  try {
+    await files.syncNames()
+  } catch (error) {
+    await directory.remove(JOURNAL_NAME).catch(() => {})
+    throw error
+  }
 }
 
-/** Does a journal's writes and removes its file. Doing it again does no harm. */
-async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
-  await applyJournal(files, journal, durability)
-  await removeJournal(files.directory, durability)
-}
-
-/** Does a journal's writes. */
+/** Does a journal's writes. Doing it again does no harm, so its file may go when they are done. */
 export async function applyJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
   for (const { file, offset, bytes } of journal.writes) await (await files.get(file)).write(bytes, offset)
   if (durability === 'power') await files.sync(new Set(journal.writes.map((write) => write.file)))
 }
 
-/** Removes the journal of a store whose writes are done. */
-export async function removeJournal(directory: StoreDirectory, durability: Durability): Promise<void> {
-  await directory.remove(JOURNAL_NAME)
-  if (durability === 'power') await directory.sync()
+/** Removes the journal's file. */
+export async function removeJournal(files: WriteFiles, durability: Durability): Promise<void> {
+  await files.directory.remove(JOURNAL_NAME)
+  files.namesChanged()
+  if (durability === 'power') await files.syncNames()
+}
+
+/** Does a journal's writes and removes its file. */
+export async function finishJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+  await applyJournal(files, journal, durability)
+  await removeJournal(files, durability)
 }
 
 /** Does a set of writes to one store: all or none. */
@@ -62,7 +71,7 @@ export async function writeTogether(
   crc32: Crc32,
   durability: Durability,
 ): Promise<void> {
-  await writeJournal(files.directory, journal, crc32, durability)
+  await writeJournal(files, journal, crc32, durability)
   await finishJournal(files, journal, durability)
 }
 
@@ -80,10 +89,11 @@ export function readJournal(directory: StoreDirectory, crc32: Crc32): Journal | 
 }
 
 /**
- * Finishes what a process that died left in the journal of one store.
+ * Finishes what a process that died left in the journal of one store. It is flushed, whatever the store is opened with:
+ * the process may have promised so.
  * @throws LOADERX_CORRUPT_STORE when another writer changed the store since: then only repair can tell what to do
  */
-export async function recoverJournal(files: WriteFiles, journal: Journal, durability: Durability): Promise<void> {
+export async function recoverJournal(files: WriteFiles, journal: Journal): Promise<void> {
   const { path } = files.directory
   const now = readHeader(await files.meta)
   if (!sameHeader(now, journal.before) && !sameHeader(now, journal.after)) {
@@ -93,5 +103,13 @@ export async function recoverJournal(files: WriteFiles, journal: Journal, durabi
       { path, expected: journal.before, actual: now },
     )
   }
-  await finishJournal(files, journal, durability)
+  // A journal that a power cut takes away while its writes are under way would leave them half done.
+  const file = files.directory.open(JOURNAL_NAME, 'write')
+  try {
+    await file.sync()
+  } finally {
+    file.close()
+  }
+  await files.syncNames()
+  await finishJournal(files, journal, 'power')
 }

@@ -30,6 +30,13 @@ export interface CompactOptions {
   readonly onProgress?: (progress: CompactProgress) => void
 }
 
+/** How a compact is carried out. */
+interface CompactSettings extends CompactOptions {
+  readonly durability: Durability
+  /** Bytes that move in one step, unless a single record has more. */
+  readonly moveBytes?: number | undefined
+}
+
 /** A store's table and sums in memory, changed together with the files. */
 interface Loaded {
   readonly frontier: Frontier
@@ -130,10 +137,7 @@ export async function deleteRecords(
 }
 
 /** Moves records together and gives the space behind them back. Interrupted anywhere, it can be run again. */
-export async function compactRecords(
-  files: WriteFiles,
-  options: CompactOptions & { readonly durability: Durability },
-): Promise<void> {
+export async function compactRecords(files: WriteFiles, options: CompactSettings): Promise<void> {
   const { signal, onProgress, durability } = options
   signal?.throwIfAborted()
   const { path } = files.directory
@@ -150,7 +154,7 @@ export async function compactRecords(
   const { order, liveBytes } = physicalOrder(new DataView(table.buffer), header.length, limits, path, 'compacted')
   const store = await load(files)
   checkEntries(store, path)
-  const moves = planMoves(store.view, order)
+  const moves = planMoves(store.view, order, options.moveBytes)
   let moved = 0
   let step = moves.next()
   for (; !step.done; step = moves.next()) {
@@ -163,7 +167,7 @@ export async function compactRecords(
   const after: Header = { length: header.length, tailChunk: place.chunk, tailOffset: place.offset }
   const journal: Journal = { operation: 'compact', before: header, after, writes: headerWrites(store, after) }
   await writeTogether(files, journal, crc32, durability)
-  await giveBackSpace(files, after)
+  await giveBackSpace(files, after, durability)
   onProgress?.({ doneBytes: liveBytes, totalBytes: liveBytes })
 }
 
@@ -214,12 +218,16 @@ async function moveRecords(files: WriteFiles, store: Loaded, step: MoveStep, dur
 }
 
 /** Removes chunk files past the frontier and lets go of the blocks behind it. */
-async function giveBackSpace(files: WriteFiles, header: Header): Promise<void> {
-  for (let chunk = header.tailChunk + 1; chunk <= MAX_CHUNK; chunk++) {
-    const name = chunkName(chunk)
-    if (files.directory.look(name) === undefined) break
-    files.drop(name)
-    await files.directory.remove(name)
+async function giveBackSpace(files: WriteFiles, header: Header, durability: Durability): Promise<void> {
+  const { directory } = files
+  let last = header.tailChunk
+  while (last < MAX_CHUNK && directory.look(chunkName(last + 1)) !== undefined) last++
+  // From the last down: those that a killed process leaves are still found from the frontier on.
+  for (; last > header.tailChunk; last--) {
+    files.drop(chunkName(last))
+    await directory.remove(chunkName(last))
+    files.namesChanged()
+    if (durability === 'power') await files.syncNames()
   }
   const tail = await files.chunk(header.tailChunk)
   await tail.truncate(header.tailOffset)

@@ -54,12 +54,12 @@ export async function openWith<T>(
   }
   const windowBytes = roundWindow(options.windowBytes ?? MAX_WINDOW_BYTES)
   const isMissing = create && directory.look(META_NAME) === undefined
-  const unmake = isMissing ? await createStore(directory) : undefined
+  const unmake = isMissing ? await createStore(directory, durability) : undefined
   const files = new StoreFiles(directory)
   let lock: Lock | undefined
   try {
     checkIsStore(directory)
-    lock = await lockToRead(directory, { readOnly, locking, durability, lockTimeout: lockTimeout ?? 0 })
+    lock = await lockToRead(directory, { readOnly, locking, lockTimeout: lockTimeout ?? 0 })
     return make(files, { codec, readOnly, residency, verify, durability, windowBytes, lock, lockTimeout })
   } catch (error) {
     lock?.release()

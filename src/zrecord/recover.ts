@@ -5,7 +5,7 @@ import { LoaderxError } from '../errors.ts'
 import { JOURNAL_NAME, type Journal } from '../format/journal.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { acquireLock, type Lock } from '../storage/lock.ts'
-import { type Durability, readJournal, recoverJournal } from './journal.ts'
+import { readJournal, recoverJournal } from './journal.ts'
 import { crc32 } from './sums.ts'
 import { WriteFiles } from './write-files.ts'
 
@@ -26,7 +26,6 @@ function whose(journal: Journal): string {
 export interface RecoverOptions {
   readonly readOnly: boolean
   readonly locking: boolean
-  readonly durability: Durability
   readonly lockTimeout: number
 }
 
@@ -64,7 +63,7 @@ async function finishInterrupted(directory: StoreDirectory, options: RecoverOpti
 /** Finishes the change in the store's journal, if there is one, for a caller that has the store to itself. */
 export async function finishJournalOf(
   files: WriteFiles,
-  { readOnly, durability }: Pick<RecoverOptions, 'readOnly' | 'durability'>,
+  { readOnly }: Pick<RecoverOptions, 'readOnly'>,
 ): Promise<void> {
   const { path } = files.directory
   const journal = readJournal(files.directory, crc32)
@@ -78,7 +77,7 @@ export async function finishJournalOf(
       `a ${whose(journal)} in it was interrupted and has to be finished; open it once without readOnly`,
     )
   }
-  await recoverJournal(files, journal, durability)
+  await recoverJournal(files, journal)
 }
 
 /** @throws LOADERX_NEEDS_REPAIR where a change of this process failed half-way */

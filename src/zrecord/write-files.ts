@@ -26,8 +26,9 @@ function fullBytes(name: string): number {
 export class WriteFiles {
   readonly directory: StoreDirectory
   readonly #open = new Map<string, StoreFile>()
-  /** Whether names in the directory may not be on the disk yet: those that this made, or whoever made the store. */
-  #newNames = true
+  /** Whether a name in the directory may not be on the disk yet; another process may have made a file just before. */
+  #namesPending = true
+  #headerPending = false
 
   constructor(directory: StoreDirectory) {
     this.directory = directory
@@ -37,9 +38,9 @@ export class WriteFiles {
   async get(name: string): Promise<StoreFile> {
     const known = this.#open.get(name)
     if (known !== undefined) return known
-    const isMissing = this.directory.look(name) === undefined
-    const file = this.directory.open(name, isMissing ? 'create' : 'write')
-    this.#newNames ||= isMissing
+    const isNew = this.directory.look(name) === undefined
+    const file = this.directory.open(name, isNew ? 'create' : 'write')
+    this.#namesPending ||= isNew
     this.#open.set(name, file)
     await growSparse(file, fullBytes(name))
     return file
@@ -59,12 +60,38 @@ export class WriteFiles {
     this.#open.delete(name)
   }
 
-  /** Flushes the named files, or all that were opened, and their names: meta.zr last, as it makes the others visible. */
+  /**
+   * Flushes the named files, or all that were opened, with the names of new ones: meta.zr last, because it makes the
+   * others visible.
+   */
   async sync(names: Iterable<string> = this.#open.keys()): Promise<void> {
-    const sorted = [...names].sort((a, b) => Number(a === META_NAME) - Number(b === META_NAME))
-    if (this.#newNames) await this.directory.sync()
-    this.#newNames = false
-    for (const name of sorted) await this.#open.get(name)?.sync()
+    const listed = new Set(names)
+    const hasMeta = listed.delete(META_NAME)
+    for (const name of listed) await this.#open.get(name)?.sync()
+    await this.syncNames()
+    if (hasMeta) await this.#open.get(META_NAME)?.sync()
+  }
+
+  /** Notes that a file of the directory was renamed or removed. */
+  namesChanged(): void {
+    this.#namesPending = true
+  }
+
+  /** Flushes the names of the directory's files, where they changed since. */
+  async syncNames(): Promise<void> {
+    if (this.#namesPending) await this.directory.sync()
+    this.#namesPending = false
+  }
+
+  /** Notes that a header was taken back after its flush had failed: the disk may have either. */
+  headerTakenBack(): void {
+    this.#headerPending = true
+  }
+
+  /** Brings the header to the disk where that may have another: nothing that it counts may be overwritten before. */
+  async settleHeader(): Promise<void> {
+    if (this.#headerPending) await this.#open.get(META_NAME)?.sync()
+    this.#headerPending = false
   }
 
   close(): void {

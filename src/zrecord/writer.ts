@@ -55,6 +55,7 @@ export class RecordWriter {
   async append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<Appended> {
     signal?.throwIfAborted()
     const meta = await this.#files.meta
+    await this.#files.settleHeader()
     const { header } = await this.#checkedFrontier(meta)
     checkTableRoom(this.#directory.path, header.length, source.count)
     const entries = new DataView(new ArrayBuffer(source.count * ENTRY_BYTES))
@@ -88,13 +89,17 @@ export class RecordWriter {
     await this.#flush(written)
     await meta.write(table, entryPosition(header.length))
     await this.#flush([META_NAME])
-    await meta.write(encodeHeader(next), 0)
-    await this.#flush([META_NAME])
     try {
-      await stampSums(this.#files, next)
-    } catch {
-      // The records are in the store, and without the stamp they are only not sealed.
+      await meta.write(encodeHeader(next), 0)
+      await this.#flush([META_NAME])
+    } catch (error) {
+      // An append that is reported as failed must not be there for all who look.
+      this.#files.headerTakenBack()
+      await meta.write(encodeHeader(header), 0).catch(() => {})
+      throw error
     }
+    // The records are in the store whatever happens now, and an earlier stamp covers them too.
+    await stampSums(this.#files, next).catch(() => {})
     return { before: header, after: next }
   }
 

@@ -3,6 +3,7 @@
 
 import { realpathSync } from 'node:fs'
 import { LoaderxError } from '../errors.ts'
+import { JOURNAL_NAME } from '../format/journal.ts'
 import type { StoreDirectory } from '../storage/files.ts'
 import { ioError } from '../storage/io-error.ts'
 import { acquireLock, type Lock, type LockRole } from '../storage/lock.ts'
@@ -37,6 +38,8 @@ export class StoreWriting {
   #files: WriteFiles | undefined
   #writer: RecordWriter | undefined
   #maintenance: string | undefined
+  /** What failed after its journal was in place: the files are between two states until it is finished. */
+  #interrupted: string | undefined
 
   constructor(directory: StoreDirectory, live: LiveStore, options: WritingOptions) {
     this.#directory = directory
@@ -55,6 +58,7 @@ export class StoreWriting {
   /** Appends all records or none. Returns the index of the first. */
   append(source: RecordSource, codec: Codec, signal: AbortSignal | undefined): Promise<number> {
     return this.#inTurn(async () => {
+      if (this.#interrupted !== undefined) await this.#alone('repair', async () => {})
       const { lock, lockTimeout = APPEND_WAITS, durability } = this.#options
       const mine =
         lock && (await acquireLock(this.path, 'append', 'append', { timeout: lockTimeout, ...(signal && { signal }) }))
@@ -87,10 +91,20 @@ export class StoreWriting {
     return this.#inTurn(async () => this.#files?.sync())
   }
 
-  /** @throws LOADERX_LOCKED while records are being moved: what is read then might be half of two records */
+  /**
+   * @throws LOADERX_LOCKED while records are being moved: what is read then might be half of two records;
+   * LOADERX_NEEDS_REPAIR when that failed half-way
+   */
   checkReadable(): void {
-    if (this.#maintenance === undefined) return
     const { path } = this.#directory
+    if (this.#interrupted !== undefined) {
+      throw new LoaderxError(
+        'LOADERX_NEEDS_REPAIR',
+        `${path} cannot be read: a ${this.#interrupted} of this process failed half-way; see its error, then write to the store or open it again, which finishes it first`,
+        { path },
+      )
+    }
+    if (this.#maintenance === undefined) return
     throw new LoaderxError(
       'LOADERX_LOCKED',
       `${path} cannot be read while a ${this.#maintenance} of this process moves its records; wait until that has ended`,
@@ -113,25 +127,32 @@ export class StoreWriting {
    * @throws LOADERX_LOCKED naming who has it
    */
   alone<T>(role: LockRole, work: (files: WriteFiles) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      const { lock, lockTimeout = 0, quiet } = this.#options
-      const mine =
-        lock && (await acquireLock(this.path, 'exclusive', role, { timeout: lockTimeout, excluding: [lock] }))
-      this.#maintenance = role
+    return this.#inTurn(() => this.#alone(role, work))
+  }
+
+  async #alone<T>(role: LockRole, work: (files: WriteFiles) => Promise<T>): Promise<T> {
+    const { lock, lockTimeout = 0, quiet } = this.#options
+    const mine = lock && (await acquireLock(this.path, 'exclusive', role, { timeout: lockTimeout, excluding: [lock] }))
+    this.#maintenance = role
+    try {
+      await quiet()
+      await finishJournalOf(this.#open(), { readOnly: false })
+      this.#interrupted = undefined
+      const files = this.#open()
+      await files.settleHeader()
+      return await work(files)
+    } catch (error) {
+      if (this.#directory.look(JOURNAL_NAME) !== undefined) this.#interrupted ??= role
+      throw error
+    } finally {
+      this.#writer?.forgetTable()
       try {
-        await quiet()
-        await finishJournalOf(this.#open(), { readOnly: false, durability: this.durability })
-        return await work(this.#open())
+        if (this.#interrupted === undefined) this.#live.renew()
       } finally {
-        this.#writer?.forgetTable()
-        try {
-          this.#live.renew()
-        } finally {
-          this.#maintenance = undefined
-          mine?.release()
-        }
+        this.#maintenance = undefined
+        mine?.release()
       }
-    })
+    }
   }
 
   /** Runs `work` when all earlier writing to the store, through whichever handle of this process, has ended. */
