@@ -1,6 +1,7 @@
 // loader/: the places for whole batches in the memories of the fields, and which of them are free.
 
 import { LoaderxError } from '../errors.ts'
+import { SharedView } from '../storage/residence.ts'
 import type { Field } from './fields.ts'
 import type { Lease } from './lease.ts'
 
@@ -9,7 +10,7 @@ export class Places {
   readonly count: number
   /** For each field the address of every place; empty for a field that has none. */
   readonly addresses: readonly (readonly number[])[]
-  readonly #bytes: readonly (readonly Uint8Array[])[]
+  readonly #views: readonly (readonly SharedView[])[]
   readonly #free: number[]
 
   /** @param inPlace whether a field has room in the places; the others are filled elsewhere */
@@ -25,10 +26,9 @@ export class Places {
       const each = { length: inPlace(field) ? count : 0 }
       return Array.from(each, () => lease.allocate(field.arena, batchSize * field.sampleBytes))
     })
-    this.#bytes = fields.map((field, i) => {
-      const { buffer } = field.memory
-      return this.addresses[i]!.map((address) => new Uint8Array(buffer, address, batchSize * field.sampleBytes))
-    })
+    this.#views = fields.map((field, i) =>
+      this.addresses[i]!.map((address) => new SharedView(field.memory, address, batchSize * field.sampleBytes)),
+    )
     this.#free = Array.from({ length: count }, (_, i) => count - 1 - i)
   }
 
@@ -43,7 +43,7 @@ export class Places {
 
   /** The bytes of each field at `place`; undefined for a field that is filled elsewhere. */
   bytes(place: number): (Uint8Array | undefined)[] {
-    return this.#bytes.map((places) => places[place])
+    return this.#views.map((places) => places[place]?.bytes)
   }
 
   /** The error for when a place is needed and none is free. */

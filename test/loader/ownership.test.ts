@@ -155,3 +155,19 @@ for (const workers of [0, 1, 3]) {
     }
   })
 }
+
+test('a shared batch lies in the memory as it is now, also after other loaders made it grow', async () => {
+  const [data, label] = await openBoth()
+  const shared = { batchSize: 64, workers: 0, ownership: 'shared' } as const
+  await using loader = new DataLoader(data, shared)
+  const buffers = [loader, new DataLoader(data, { ...shared, prefetch: 500 }), loader].map((one) => {
+    const batch = one.sync(1).next().value!
+    const { buffer } = batch.data.data
+    batch.release()
+    return buffer
+  })
+  expect(buffers[1]!.byteLength).toBeGreaterThan(buffers[0]!.byteLength)
+  // Filled through an old view it would be copied record by record.
+  expect(buffers[2]).toBe(buffers[1])
+  await Promise.all([data.close(), label.close()])
+})
