@@ -3,8 +3,11 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DataLoader, Dataset, type LockHolder, ndarray, Zrecord } from 'loaderx'
 import { describe, expect, it } from 'vitest'
+import { acquireLockSync } from '#dist/storage/lock.js'
+import { openStore } from '#dist/zrecord/zrecord.js'
 import { noise } from '../support/bytes.ts'
 import { startHolder } from '../support/holders.ts'
+import { RecordedDirectory } from '../support/recorded.ts'
 import { tempDir } from '../support/stores.ts'
 import { fingerprint } from '../support/table.ts'
 
@@ -79,22 +82,35 @@ describe.each(changes)('a %s', (_, change) => {
     },
   )
 
-  it('keeps others out while it works', async () => {
-    const path = await makeSet()
-    const store = await Zrecord.open(path)
-    const working = change(store)
-    // The call takes its lock in the next turn.
-    await new Promise(setImmediate)
-    const outcomes = await Promise.allSettled([store.get(0), Zrecord.open(path)])
-    const patient = await Zrecord.open(path, { lockTimeout: 60_000 })
-    await patient.close()
-    await working
-    for (const one of outcomes) {
-      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'LOADERX_LOCKED' })
-      else if (one.value instanceof Zrecord) await one.value.close()
+  it('keeps others out from its first write to its last', async () => {
+    const directory = new RecordedDirectory(await makeSet())
+    const store = await openStore(directory, { residency: 'file' })
+    const outcomes: string[] = []
+    directory.fail = (operation) => {
+      if (!/^(write|remove)/.test(operation)) return undefined
+      for (const mode of ['shared', 'append'] as const) {
+        try {
+          acquireLockSync(directory.path, mode, 'reader').release()
+          outcomes.push('open')
+        } catch (error) {
+          outcomes.push((error as { code: string }).code)
+        }
+      }
+      try {
+        store.gatherSync([0], new Uint8Array(30), 30)
+        outcomes.push('read')
+      } catch (error) {
+        outcomes.push((error as { code: string }).code)
+      }
+      return undefined
     }
+    await change(store)
+    directory.fail = () => undefined
+    expect(outcomes.length).toBeGreaterThan(9)
+    expect(new Set(outcomes)).toEqual(new Set(['LOADERX_LOCKED']))
     await store.get(0)
     await store.close()
+    await (await Zrecord.open(directory.path)).close()
   })
 })
 
