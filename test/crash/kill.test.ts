@@ -17,7 +17,7 @@ import { tempDir } from '../support/stores.ts'
 type Work = 'raw' | 'flate' | 'delete' | 'compact'
 const WORKS: readonly Work[] = ['raw', 'flate', 'delete', 'compact']
 /** Kills of each kind of work, and in how many stores side by side. */
-const KILLS = 52
+const KILLS = 44
 const STORES = 2
 const REFERENCE_KILLS = 8
 /** The longest time that a process is let work after it has opened its store, in milliseconds. */

@@ -130,7 +130,7 @@ describe.each([
           second: 2,
           fullEvery: 500,
           seed: at,
-          share: 0.25,
+          share: 0.07,
         })
       }
       expect(tried).toBeGreaterThan(4)

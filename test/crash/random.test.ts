@@ -6,7 +6,7 @@ import { type Operation, preparedDisk, record, storePath } from '../support/cras
 import { tryAll } from '../support/crash-runs.ts'
 
 const seed = Number(process.env['LOADERX_CRASH_SEED'] ?? Date.now() % 2 ** 31)
-const HISTORIES = 25
+const HISTORIES = 10
 
 afterAll(() => console.log(`crash: random histories with seed ${seed} (LOADERX_CRASH_SEED)`))
 
@@ -42,7 +42,7 @@ describe.each(['kill', 'power'] as const)('long random histories, %s', (kind) =>
         const frontier = { kind: 'frontier', left: 9000 } as const
         const from = await preparedDisk(path, rollsOver ? [first, frontier] : [first])
         const recording = await record(path, history, kind === 'kill' ? 'process' : 'power', from)
-        const effort = { most: 24, second: 4, fullEvery: 200, seed: own, share: 0.4 }
+        const effort = { most: 24, second: 2, fullEvery: 200, seed: own, share: 0.3 }
         await tryAll(`random histories (${kind})`, recording, kind, effort)
       }),
       { seed, numRuns: HISTORIES },
