@@ -31,7 +31,7 @@ export interface CompactOptions {
 }
 
 /** How a compact is carried out. */
-interface CompactSettings extends CompactOptions {
+export interface CompactSettings extends CompactOptions {
   readonly durability: Durability
   /** Bytes that move in one step, unless a single record has more. */
   readonly moveBytes?: number | undefined

@@ -46,7 +46,8 @@ export async function lockToRead(directory: StoreDirectory, options: RecoverOpti
   }
 }
 
-async function finishInterrupted(directory: StoreDirectory, options: RecoverOptions): Promise<void> {
+/** Finishes the change in the store's journal, if there is one. @throws as {@link lockToRead} */
+export async function finishInterrupted(directory: StoreDirectory, options: RecoverOptions): Promise<void> {
   if (directory.look(JOURNAL_NAME) === undefined) return
   const { path } = directory
   const timeout = Math.max(options.lockTimeout, RECOVERY_WAITS)

@@ -54,8 +54,14 @@ export async function repair(path: string, options: RepairOptions = {}): Promise
     for (const one of paths) {
       locks.push(await acquireLock(one, 'exclusive', 'repair', { timeout: options.lockTimeout ?? 0 }))
     }
-    const members = directories.map(look)
-    const plan = members.length > 1 ? planGroup(members) : planSingle(members[0]!)
+    // Another repair may have settled it before the locks were held.
+    const journal = readJournal(own, crc32)
+    const plan =
+      journal === undefined
+        ? []
+        : journal.group === undefined
+          ? planSingle(own, journal)
+          : planGroup(directories.map(look), journal.group.id)
     if (options.dryRun !== true) for (const step of plan) await step.run()
     return { actions: plan.map((step) => step.words), stores: paths }
   } finally {
@@ -86,39 +92,50 @@ async function withFiles(directory: StoreDirectory, work: (files: WriteFiles) =>
   }
 }
 
-function planSingle({ directory, journal }: Member): Step[] {
-  if (journal === undefined) return []
+function planSingle(directory: StoreDirectory, journal: Journal): Step[] {
   const words = `finish the ${journal.operation} that was interrupted in ${directory.path}`
   return [{ words, run: () => withFiles(directory, (files) => recoverJournal(files, journal)) }]
 }
 
-/** All stores had agreed when each has its journal, or is done already. */
-function planGroup(members: readonly Member[]): Step[] {
-  const known = members.find((member) => member.journal !== undefined)?.journal
-  const concerned = members.filter(({ journal }) => journal?.group?.id === known?.group?.id)
+/** A member with its part of the change that is settled. */
+interface Concerned extends Member {
+  readonly journal: Journal
+}
+
+/**
+ * All stores had agreed when each has its journal, or those without are done. Every store is changed before the first
+ * journal goes, so that a repair that is interrupted itself can be run again.
+ */
+function planGroup(members: readonly Member[], id: string): Step[] {
+  const stranger = members.find(({ journal }) => journal !== undefined && journal.group?.id !== id)
+  if (stranger !== undefined) {
+    const { path } = stranger.directory
+    throw new LoaderxError(
+      'LOADERX_NEEDS_REPAIR',
+      `${path} has a journal of another change; repair that store first, then this one again`,
+      { path },
+    )
+  }
+  const concerned = members.filter((member): member is Concerned => member.journal !== undefined)
   for (const { directory, journal, header } of concerned) {
-    if (sameHeader(header, journal!.before) || sameHeader(header, journal!.after)) continue
+    if (sameHeader(header, journal.before) || sameHeader(header, journal.after)) continue
     throw new LoaderxError(
       'LOADERX_CORRUPT_STORE',
       `${directory.path} was changed by another writer after the delete was interrupted, so it can neither be finished nor undone; restore the stores from a copy`,
-      { path: directory.path, expected: journal!.before, actual: header },
+      { path: directory.path, expected: journal.before, actual: header },
     )
   }
-  const started = concerned.some(({ journal, header }) => !sameHeader(header, journal!.before))
-  const agreed = started || concerned.length === members.length || leftIsDone(members, known!)
-  const run = agreed
-    ? (journal: Journal) => async (files: WriteFiles) => {
-        await applyJournal(files, journal, 'power')
-        await removeJournal(files, 'power')
-      }
-    : () => (files: WriteFiles) => removeJournal(files, 'power')
-  return concerned.map(({ directory, journal }) => ({
-    words: `${agreed ? 'finish' : 'undo'} the delete of ${members.length} stores together in ${directory.path} (${JOURNAL_NAME})`,
-    run: () => withFiles(directory, run(journal!)),
+  const { after } = concerned[0]!.journal
+  const started = concerned.some(({ journal, header }) => !sameHeader(header, journal.before))
+  const restDone = members.every(({ journal, header }) => journal !== undefined || header.length === after.length)
+  const agreed = started || restDone
+  const apply = concerned.map(({ directory, journal }) => ({
+    words: `finish the delete of ${members.length} stores together in ${directory.path}`,
+    run: () => withFiles(directory, (files) => applyJournal(files, journal, 'power')),
   }))
-}
-
-/** Whether the members without a journal have the length that the delete leaves: they were finished before. */
-function leftIsDone(members: readonly Member[], known: Journal): boolean {
-  return members.every(({ journal, header }) => journal !== undefined || header.length === known.after.length)
+  const remove = concerned.map(({ directory }) => ({
+    words: `${agreed ? 'remove' : 'undo the delete of several stores together by removing'} ${directory.path}/${JOURNAL_NAME}`,
+    run: () => withFiles(directory, (files) => removeJournal(files, 'power')),
+  }))
+  return agreed ? [...apply, ...remove] : remove
 }

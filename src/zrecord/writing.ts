@@ -10,7 +10,7 @@ import { acquireLock, type Lock, type LockRole } from '../storage/lock.ts'
 import type { DeletePlan } from './delete.ts'
 import type { Durability } from './journal.ts'
 import type { LiveStore } from './live.ts'
-import { type CompactOptions, compactRecords, deleteRecords } from './maintain.ts'
+import { type CompactSettings, compactRecords, deleteRecords } from './maintain.ts'
 import { checkFinished, finishJournalOf } from './recover.ts'
 import type { RecordSource } from './source.ts'
 import { takeTurn } from './turns.ts'
@@ -82,7 +82,7 @@ export class StoreWriting {
     return this.alone('delete', (files) => deleteRecords(files, targets, this.durability))
   }
 
-  compact(options: CompactOptions): Promise<void> {
+  compact(options: Omit<CompactSettings, 'durability'>): Promise<void> {
     return this.alone('compact', (files) => compactRecords(files, { ...options, durability: this.durability }))
   }
 

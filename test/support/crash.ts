@@ -239,7 +239,7 @@ export async function glanceAt(path: string, from: Disk): Promise<Found> {
   const disk = new Disk(from)
   const directory = new DiskDirectory(path, disk, recovery)
   if (directory.look('meta.zr') === undefined) return { model: undefined, disk, recovery }
-  await finishInterrupted(directory, { readOnly: false, locking: false })
+  await finishInterrupted(directory, { readOnly: false, locking: false, lockTimeout: 0 })
   const meta = directory.open('meta.zr', 'read')
   const { header, limits, frontierDamaged } = readFrontier(directory, meta)
   if (frontierDamaged) throw new Error('the last record lies past the frontier')
