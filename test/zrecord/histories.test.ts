@@ -1,5 +1,5 @@
 // zrecord/: random histories of appends, deletes, compacts and reopens through two handles against a plain list. How
-// many: LOADERX_HISTORIES (default 1,000).
+// many: LOADERX_HISTORIES (default 300).
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { noise, runs } from '../support/bytes.ts'
 import { nearlyFullStore } from '../support/stores.ts'
 import { readHeader } from '../support/table.ts'
 
-const HISTORIES = Number(process.env['LOADERX_HISTORIES'] ?? 1000)
+const HISTORIES = Number(process.env['LOADERX_HISTORIES'] ?? 300)
 const RESIDENCIES = ['memory', 'file', 'mapped'] as const
 // Files in memory: what is tested is not the disk.
 const top = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'loaderx-histories-'))

@@ -49,7 +49,7 @@ describe('an append', () => {
       'write sums.zr 0+32',
     ])
     await store.sync()
-    expect(directory.takeChanges()).toEqual(['sync', 'sync 0.zr', 'sync sums.zr', 'sync meta.zr'])
+    expect(directory.takeChanges()).toEqual(['sync 0.zr', 'sync sums.zr', 'sync', 'sync meta.zr'])
     await store.close()
     expect(directory.takeChanges()).toEqual([])
   })
