@@ -5,25 +5,21 @@ import { doubleToHalf, halfToDouble } from './half'
 import { F16, F32, I16, I32, I64, I8, U16, U32, U64, U8 } from './types'
 
 // The bits of a NaN that WebAssembly computes are not fixed; ours are the same everywhere.
-// @ts-ignore: decorator
 @inline
 export function canonicalSingle(x: f32): u32 {
   return select<u32>(reinterpret<u32>(x), 0x7fc00000, x == x)
 }
 
-// @ts-ignore: decorator
 @inline
 export function canonicalDouble(x: f64): u64 {
   return select<u64>(reinterpret<u64>(x), 0x7ff8000000000000, x == x)
 }
 
-// @ts-ignore: decorator
 @inline
 function widen<T>(source: usize, scratch: usize, n: u32): void {
   for (let i: usize = 0; i < <usize>n; i++) store<i64>(scratch + (i << 3), <i64>load<T>(source + i * sizeof<T>()))
 }
 
-// @ts-ignore: decorator
 @inline
 function narrow<T>(scratch: usize, target: usize, n: u32): void {
   for (let i: usize = 0; i < <usize>n; i++) store<T>(target + i * sizeof<T>(), <T>load<i64>(scratch + (i << 3)))

@@ -25,7 +25,6 @@ export function bytesToSingles(source: usize, target: usize, n: u32, scale: f32,
   return -1
 }
 
-// @ts-ignore: decorator
 @inline
 function scaleLanes(lanes: v128, scales: v128, offsets: v128): v128 {
   const values = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(lanes), scales), offsets)

@@ -10,7 +10,6 @@ import { BLOCK, F32, F64, I32, I64, U16, U64, U8, sizeOf } from './types'
 
 // Integers are checked for range; floats are cut toward zero for an integer target, NaN refused; float targets are
 // rounded once to nearest even, too large ones to infinity.
-// @ts-ignore: decorator
 @inline
 function run(
   source: usize, from: u32, target: usize, to: u32, n: u32, scaled: bool, scale: f64, offset: f64, scratch: usize,

@@ -18,7 +18,6 @@ export function crcTables(tables: usize): void {
 
 // What the four bytes of `word` contribute, the last of them looked up in the table at byte `last`. An entry has four
 // bytes, so a byte is shifted to 4 * byte.
-// @ts-ignore: decorator
 @inline
 function terms(tables: usize, word: u32): u32 {
   return load<u32>(tables + <usize>((word << 2) & 0x3fc), 3072) ^ load<u32>(tables + <usize>((word >> 6) & 0x3fc), 2048) ^

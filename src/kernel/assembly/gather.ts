@@ -36,7 +36,6 @@ export function resolve(
 }
 
 // The wrapper around memory.copy costs more than the bytes of a short record.
-// @ts-ignore: decorator
 @inline
 function copyBytes(to: usize, from: usize, bytes: u32): void {
   if (bytes == 8) {

@@ -6,14 +6,12 @@ const GOLDEN: u64 = 0x9e3779b97f4a7c15
 
 // A domain of few bits has round functions of few values, so it needs more rounds until every permutation is equally
 // likely. Measured: 24 rounds over 3 bits still show in 2 million passes, 40 no longer do; from 4 bits on 24 do not.
-// @ts-ignore: decorator
 @inline
 function roundsOf(bits: u32): u32 {
   return bits < 4 ? 48 : bits < 16 ? 24 : 8
 }
 
 // The finaliser of SplitMix64: a bijection in which every bit of the input reaches every bit of the output.
-// @ts-ignore: decorator
 @inline
 function mix(x: u64): u64 {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9

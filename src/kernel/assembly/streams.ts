@@ -44,7 +44,6 @@ export function randomSkip(state: usize, n: u64): void {
 }
 
 // The high word of x * y.
-// @ts-ignore: decorator
 @inline
 function multiplyHigh(x: u64, y: u64): u64 {
   const xl = x & 0xffffffff
